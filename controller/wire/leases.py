@@ -1,0 +1,42 @@
+"""Leases as agents ask for them on behalf of DHCP clients.
+
+`POST /api/v1/agent/leases` grants or renews (idempotent per client), `POST /api/v1/agent/leases/release` gives back.
+A device that nobody registered gets an even address under its own client id; a VM must be registered with its device,
+because its address is the one above the device's.
+"""
+
+from typing import Literal
+
+from controller.wire.model import Message
+
+
+class LeaseRequest(Message):
+    """`mac` is `02:00:5e:00:00:01` form; `client_id` is DHCP option 61 as lower-case hex, None when the client sent
+    none. `address` is what the client asked for (option 50 or ciaddr), a hint only."""
+
+    endpoint: str
+    mac: str
+    client_id: str | None = None
+    hostname: str | None = None
+    address: str | None = None
+
+
+class LeaseGrant(Message):
+    """An address of the plan. `address` without length, `prefix_length` of the LAN, `gateway` the cloudlet's address.
+    `kind` says MD or VM; `device` names the device the pair belongs to. `seconds` is the lease time."""
+
+    address: str
+    prefix_length: int
+    gateway: str
+    kind: Literal["md", "vm"]
+    device: str
+    seconds: int
+
+
+class LeaseRelease(Message):
+    """The client gives its address back."""
+
+    endpoint: str
+    address: str
+    mac: str
+    client_id: str | None = None

@@ -1,0 +1,53 @@
+"""Reports: what an agent sees in its kernel. `POST /api/v1/agent/reports`, at once after every change and else every
+30 s. The controller answers 204; a report is the whole truth about the cloudlet, never a delta."""
+
+from controller.wire.model import Message
+
+
+class Tunnel(Message):
+    """A remote VTEP that the kernel really sends an endpoint's frames to, read back from the kernel.
+
+    VPLS: one per pseudowire that has both its device and its FDB entry; `rx_vni`/`tx_vni` are the labels, `ve_id` the
+    remote's. EVPN: one per all-zeros FDB entry that FRR installed; `rx_vni` == `tx_vni`, `ve_id` None. `remote` is
+    the endpoint's name where the desired state names one with this VE ID (VPLS) or VTEP (EVPN), else None.
+    """
+
+    remote: str | None
+    vtep: str
+    ve_id: int | None
+    rx_vni: int
+    tx_vni: int
+    device: str
+
+
+class EndpointState(Message):
+    """One endpoint as the kernel has it. `routes` are the on-link prefixes of remotes, CIDR. `problems` are sentences
+    for people about what could not be brought in line with the desired state; empty when all is well."""
+
+    endpoint: str
+    bridge: str
+    ports: list[str]
+    tunnels: list[Tunnel]
+    routes: list[str]
+    problems: list[str]
+
+
+class SpeakerState(Message):
+    """The PE's BGP session with a route server: `established`, or the FSM state's name in lower case."""
+
+    name: str
+    state: str
+
+
+class Report(Message):
+    """What the cloudlet is. `generation` and `version` are those of the desired state this was read back against, after
+    converging to it; `resident_bytes` and `cpu_seconds` are the agent process's own."""
+
+    cloudlet: str
+    version: int
+    generation: int
+    agent_version: str
+    endpoints: list[EndpointState]
+    speakers: list[SpeakerState]
+    resident_bytes: int
+    cpu_seconds: float

@@ -1,0 +1,131 @@
+"""The rule set and its changes, as the route server's control API takes them (`routeserver/README.md`, Control API).
+
+The Go counterpart is `routeserver/ruleset`; `tests/unit/wire` holds golden JSON that both sides read.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from controller.wire.model import Message
+
+
+class Peer(Message):
+    """A PE: its name (the cloudlet's) and the address its BGP sessions come from."""
+
+    name: str
+    address: str
+    asn: int
+
+
+class Endpoint(Message):
+    """An endpoint as the route server knows it: who may announce which route target."""
+
+    name: str
+    peer: str
+    family: Literal["l2vpn-vpls", "l2vpn-evpn"]
+    rt: str
+    rd: str
+
+
+class Vcp(Message):
+    """A pool and its members, sorted by name."""
+
+    name: str
+    members: list[str]
+
+
+class RuleSet(Message):
+    """Everything a route server acts on. Lists are sorted by name, so that equal sets are equal documents.
+    `PUT /v1/ruleset` replaces, `GET /v1/ruleset` reads back."""
+
+    generation: int
+    peers: list[Peer]
+    endpoints: list[Endpoint]
+    vcps: list[Vcp]
+
+
+class SetPeer(Message):
+    op: Literal["set-peer"] = "set-peer"
+    peer: Peer
+
+
+class RemovePeer(Message):
+    op: Literal["remove-peer"] = "remove-peer"
+    name: str
+
+
+class SetEndpoint(Message):
+    op: Literal["set-endpoint"] = "set-endpoint"
+    endpoint: Endpoint
+
+
+class RemoveEndpoint(Message):
+    """Also takes the endpoint out of every VCP."""
+
+    op: Literal["remove-endpoint"] = "remove-endpoint"
+    name: str
+
+
+class SetVcp(Message):
+    """Creates the VCP or replaces its members."""
+
+    op: Literal["set-vcp"] = "set-vcp"
+    vcp: Vcp
+
+
+class RemoveVcp(Message):
+    op: Literal["remove-vcp"] = "remove-vcp"
+    name: str
+
+
+class Join(Message):
+    op: Literal["join"] = "join"
+    vcp: str
+    endpoint: str
+
+
+class Leave(Message):
+    op: Literal["leave"] = "leave"
+    vcp: str
+    endpoint: str
+
+
+Operation = Annotated[
+    SetPeer | RemovePeer | SetEndpoint | RemoveEndpoint | SetVcp | RemoveVcp | Join | Leave,
+    Field(discriminator="op"),
+]
+
+
+class Change(Message):
+    """`POST /v1/changes`: apply `ops` in order to generation `base`, all or nothing, giving `generation`. A route
+    server at another generation answers 409 and is then brought up to date with the whole rule set. With `dry_run`
+    nothing is done and the reply says what would be sent."""
+
+    base: int
+    generation: int
+    ops: list[Operation]
+    dry_run: bool = False
+
+
+class PeerReceipt(Message):
+    """What one PE was sent. `written_us` is the time from the start of the transaction until the last of it was
+    handed to the kernel's socket; None when the session is down or the peer was still behind when the reply left."""
+
+    peer: str
+    announced: int
+    withdrawn: int
+    written_us: int | None
+
+
+class Receipt(Message):
+    """The reply to a change or a replacement. `peers` lists only those that were sent something."""
+
+    route_server: str
+    generation: int
+    previous: int
+    announced: int
+    withdrawn: int
+    peers: list[PeerReceipt]
+    duration_us: int
+    dry_run: bool = False
