@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-B        := $(CURDIR)/build
+B        := build
 VENV     := $(B)/venv
 PY       := $(VENV)/bin/python
 BIN      := $(B)/bin
@@ -13,8 +13,8 @@ GO       := $(BIN)/go
 TOPOLOGY ?= lab/topologies/demo.yaml
 GO_SRC   := $(shell find routeserver -name '*.go' -o -name 'go.*' 2>/dev/null)
 
-export PATH := $(BIN):$(VENV)/bin:$(PATH)
-export PYTHONPATH := $(B)/gobgpapi
+export PATH := $(abspath $(BIN)):$(abspath $(VENV)/bin):$(PATH)
+export PYTHONPATH := $(abspath $(B)/gobgpapi)
 
 .PHONY: help
 help: ## what can be made
@@ -52,18 +52,18 @@ $(GO): | $(B)/.python
 $(B)/gobgpapi/.generated: routeserver/go.mod $(B)/.python | $(GO)
 	@echo "== gRPC stubs of gobgpd's API"
 	@mkdir -p $(@D)
-	@cd routeserver && src=$$($(GO) list -m -f '{{.Dir}}' github.com/osrg/gobgp/v4) && test -n "$$src" \
-	  && $(PY) -m grpc_tools.protoc -I "$$src/proto" --python_out=$(@D) --grpc_python_out=$(@D) "$$src"/proto/api/*.proto
+	@cd routeserver && src=$$(go list -m -f '{{.Dir}}' github.com/osrg/gobgp/v4) && test -n "$$src" \
+	  && python -m grpc_tools.protoc -I "$$src/proto" --python_out=$(abspath $(@D)) --grpc_python_out=$(abspath $(@D)) "$$src"/proto/api/*.proto
 	@touch $@
 
 $(BIN)/weft-routeserver: $(GO_SRC) | $(GO)
 	@echo "== route server"
-	@cd routeserver && $(GO) build -trimpath -o $@ ./cmd/weft-routeserver
+	@cd routeserver && go build -trimpath -o $(abspath $@) ./cmd/weft-routeserver
 
 $(BIN)/gobgpd: routeserver/go.mod | $(GO)
 	@echo "== gobgpd 4.8.0 (the PE's speaker; a minute the first time)"
-	@cd routeserver && $(GO) build -trimpath -o $(BIN)/gobgpd github.com/osrg/gobgp/v4/cmd/gobgpd
-	@cd routeserver && $(GO) build -trimpath -o $(BIN)/gobgp github.com/osrg/gobgp/v4/cmd/gobgp
+	@cd routeserver && go build -trimpath -o $(abspath $@) github.com/osrg/gobgp/v4/cmd/gobgpd
+	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/gobgp) github.com/osrg/gobgp/v4/cmd/gobgp
 
 $(BIN)/wanrelay: lab/wan/relay.c
 	@mkdir -p $(BIN)
