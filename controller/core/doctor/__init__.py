@@ -1,0 +1,29 @@
+"""The doctor: does everything agree? A pure comparison of what was intended with what the route servers and the
+kernels have; whoever calls gathers the observations first.
+
+    intent (database) ── rule set of each route server ── Adj-RIB-Out of each ── kernel of each cloudlet
+
+The model of who may see what is written here a second time, naively and from the pools alone, so that an error in the
+code that acts is not repeated by the code that checks.
+"""
+
+from collections.abc import Sequence
+
+from controller.core.doctor.difference import Difference
+from controller.core.doctor.kernels import Cloudlet, compare_kernels
+from controller.core.doctor.ribs import Route, RouteServer, compare_ribs
+from controller.core.doctor.rule_sets import compare_rule_sets
+from controller.wire.rulesets import RuleSet
+
+__all__ = ["Cloudlet", "Difference", "Route", "RouteServer", "compare"]
+
+
+def compare(intent: RuleSet, route_servers: Sequence[RouteServer], cloudlets: Sequence[Cloudlet]) -> list[Difference]:
+    """Every difference, in the order in which an engineer would look: route servers, routes, cloudlets. `cloudlets`
+    are those that should be working (neither invited nor waiting for approval)."""
+    differences: list[Difference] = []
+    for server in sorted(route_servers, key=lambda server: server.name):
+        differences += compare_rule_sets(intent, server)
+        differences += compare_ribs(intent, server)
+    differences += compare_kernels(intent, cloudlets)
+    return differences

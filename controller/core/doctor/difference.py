@@ -1,0 +1,22 @@
+"""One thing that is not as it should be."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`where` names the place (`route server rs1`, `kernel of c2`), `subject` the thing, `expected` and `found` the two
+    values, and `text` says it in a sentence that an engineer can act on."""
+
+    where: str
+    subject: str
+    expected: str
+    found: str
+    text: str
+
+
+def listed(items: object) -> str:
+    """A set or list as text, `none` when empty."""
+    if isinstance(items, set | frozenset | list | tuple):
+        return ", ".join(sorted(map(str, items))) or "none"
+    return str(items)

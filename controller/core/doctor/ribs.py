@@ -1,0 +1,149 @@
+"""A route server's Adj-RIB-Out against a naive model of who may see what (RFC 4364's import by route target, with the
+pools in the place of configured targets)."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from controller.core.doctor.difference import Difference, listed
+from controller.wire.rulesets import RuleSet
+
+
+@dataclass(frozen=True)
+class Route:
+    """A line of the looking glass. `key` identifies the NLRI within its family, `peer` announced it, `to` was sent it
+    (Adj-RIB-Out only), `reason` is why it is in quarantine."""
+
+    family: str
+    key: str
+    nlri: str
+    endpoint: str
+    peer: str
+    rts: frozenset[str]
+    to: str = ""
+    reason: str = ""
+
+    @classmethod
+    def of(cls, line: dict[str, Any]) -> "Route":
+        """From the JSON of the control API's `GET /v1/routes`."""
+        return cls(
+            family=line["family"],
+            key=line.get("key") or line["nlri"],
+            nlri=line["nlri"],
+            endpoint=line.get("endpoint") or "",
+            peer=line["peer"],
+            rts=frozenset(line.get("rts") or ()),
+            to=line.get("to") or "",
+            reason=line.get("reason") or "",
+        )
+
+
+@dataclass(frozen=True)
+class RouteServer:
+    """What was read from one route server. `rule_set` is None when it could not be reached, and `error` then says why.
+    `sessions` gives the FSM state by peer, in lower case."""
+
+    name: str
+    rule_set: RuleSet | None
+    sessions: dict[str, str] = field(default_factory=dict)
+    adj_in: Sequence[Route] = ()
+    adj_out: Sequence[Route] = ()
+    quarantine: Sequence[Route] = ()
+    error: str = ""
+
+
+Sent = tuple[str, str, str]  # family, key, recipient
+
+
+def compare_ribs(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
+    """Sessions, announcements, quarantine, and every route sent."""
+    if server.rule_set is None:
+        return
+    yield from _sessions(intent, server)
+    yield from _announced(intent, server)
+    for route in server.quarantine:
+        yield Difference(
+            f"quarantine of {server.name}",
+            route.nlri,
+            "accepted",
+            route.reason,
+            f"{server.name} keeps {route.nlri} from {route.peer} with route target {listed(route.rts)} in quarantine: "
+            f"{route.reason or 'no reason given'}.",
+        )
+    yield from _sent(intent, server)
+
+
+def _sessions(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
+    for peer in intent.peers:
+        state = server.sessions.get(peer.name, "none")
+        if state != "established":
+            yield Difference(
+                f"BGP at {server.name}",
+                f"session with {peer.name}",
+                "established",
+                state,
+                f"{server.name} has no established BGP session with {peer.name} ({peer.address}), it is in state "
+                f"{state}: look at the PE's speaker and the path between them.",
+            )
+
+
+def _announced(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
+    """A PE whose session is up announces each of its endpoints: a label block, or an inclusive multicast route."""
+    heard = {route.endpoint for route in server.adj_in}
+    for endpoint in intent.endpoints:
+        if server.sessions.get(endpoint.peer) == "established" and endpoint.name not in heard:
+            yield Difference(
+                f"Adj-RIB-In of {server.name}",
+                endpoint.name,
+                f"a route with {endpoint.rt}",
+                "none",
+                f"{endpoint.peer} has a session with {server.name} and announces nothing for {endpoint.name} "
+                f"(route target {endpoint.rt}): nobody can reach this LAN.",
+            )
+
+
+def expected_routes(intent: RuleSet, server: RouteServer) -> dict[Sent, frozenset[str]]:
+    """The route targets with which each route is to be sent to each PE. A PE is not sent its own routes."""
+    endpoints = {endpoint.name: endpoint for endpoint in intent.endpoints}
+    targets: dict[Sent, set[str]] = defaultdict(set)
+    for route in server.adj_in:
+        source = endpoints.get(route.endpoint)
+        if source is None:
+            continue
+        for vcp in intent.vcps:
+            if source.name not in vcp.members:
+                continue
+            for recipient in (endpoints[name] for name in vcp.members if name != source.name and name in endpoints):
+                if recipient.peer != source.peer and server.sessions.get(recipient.peer) == "established":
+                    others = route.rts - {source.rt}
+                    targets[route.family, route.key, recipient.peer] |= others | {recipient.rt}
+    return {sent: frozenset(rts) for sent, rts in targets.items()}
+
+
+def _sent(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
+    where = f"Adj-RIB-Out of {server.name}"
+    wanted = expected_routes(intent, server)
+    found: dict[Sent, set[str]] = defaultdict(set)
+    for route in server.adj_out:
+        found[route.family, route.key, route.to] |= route.rts
+    lines = {(r.family, r.key): r for r in [*server.adj_out, *server.adj_in]}
+    for sent in sorted(wanted.keys() | found.keys()):
+        family, key, to = sent
+        line = lines[family, key]
+        subject = f"{line.nlri} of {line.endpoint or line.peer} to {to}"
+        if sent not in found:
+            text = f"{server.name} does not send {line.nlri} of {line.endpoint} to {to}, though they share a VCP."
+            yield Difference(where, subject, listed(wanted[sent]), "not sent", text)
+        elif sent not in wanted:
+            text = (
+                f"{server.name} sends {line.nlri} of {line.endpoint or line.peer} to {to} with {listed(found[sent])}, "
+                f"and no VCP allows it: the isolation of pools is broken."
+            )
+            yield Difference(where, subject, "not sent", listed(found[sent]), text)
+        elif wanted[sent] != found[sent]:
+            text = (
+                f"{server.name} sends {line.nlri} of {line.endpoint} to {to} with route target {listed(found[sent])}; "
+                f"it should be {listed(wanted[sent])}."
+            )
+            yield Difference(where, subject, listed(wanted[sent]), listed(found[sent]), text)

@@ -1,0 +1,216 @@
+"""The doctor finds nothing in a region that agrees, and exactly the thing that was changed in one that does not."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from controller.core.doctor import Cloudlet, Difference, Route, RouteServer, compare
+from controller.wire import reports, rulesets
+from tests.unit.doctor.regions import Region, regions
+
+
+def check(region: Region, **changed: Any) -> list[Difference]:
+    servers = [changed.get(name) or region.route_server(name) for name in ("rs1", "rs2")]
+    cloudlets = [changed.get(f"c{n}") or region.cloudlet(n) for n in region.numbers]
+    return compare(changed.get("intent") or region.intent(), servers, cloudlets)
+
+
+def with_state(cloudlet: Cloudlet, **changes: Any) -> Cloudlet:
+    assert cloudlet.report is not None
+    state = cloudlet.report.endpoints[0].model_copy(update=changes)
+    return replace(cloudlet, report=cloudlet.report.model_copy(update={"endpoints": [state]}))
+
+
+def state_of(cloudlet: Cloudlet) -> reports.EndpointState:
+    assert cloudlet.report is not None
+    return cloudlet.report.endpoints[0]
+
+
+@given(regions())
+def test_a_region_that_agrees_has_no_difference(region: Region) -> None:
+    assert check(region) == []
+
+
+@given(regions(), st.data())
+def test_every_route_that_is_not_sent_is_found(region: Region, data: st.DataObject) -> None:
+    server = region.route_server("rs2")
+    assume(server.adj_out)
+    lost = data.draw(st.sampled_from(list(server.adj_out)))
+    [difference] = check(region, rs2=replace(server, adj_out=[r for r in server.adj_out if r != lost]))
+    assert (difference.where, difference.found) == ("Adj-RIB-Out of rs2", "not sent")
+    assert lost.nlri in difference.subject and difference.subject.endswith(f"to {lost.to}")
+
+
+@given(regions(), st.data())
+def test_every_route_that_leaks_is_found(region: Region, data: st.DataObject) -> None:
+    a, b = data.draw(st.sampled_from([(a, b) for a in region.numbers for b in region.numbers if a != b]))
+    assume(not region.together(a, b))
+    server = region.route_server("rs1")
+    [difference] = check(region, rs1=replace(server, adj_out=[*server.adj_out, region.route(a, 0, b)]))
+    assert difference.expected == "not sent"
+    assert "isolation" in difference.text
+
+
+@given(regions(), st.data())
+def test_a_wrong_or_additional_route_target_is_found(region: Region, data: st.DataObject) -> None:
+    server = region.route_server("rs1")
+    assume(server.adj_out)
+    i = data.draw(st.integers(0, len(server.adj_out) - 1))
+    rts = data.draw(st.sampled_from([frozenset({"65000:99"}), server.adj_out[i].rts | {"65000:99"}, frozenset()]))
+    routes = list(server.adj_out)
+    routes[i] = replace(routes[i], rts=rts)
+    [difference] = check(region, rs1=replace(server, adj_out=routes))
+    assert difference.where == "Adj-RIB-Out of rs1"
+
+
+def test_other_route_targets_of_a_route_are_left_as_they_are() -> None:
+    region = Region(2, [{1, 2}])
+    server = region.route_server("rs1")
+    announced = [replace(r, rts=r.rts | {"1:1"}) if r.peer == "c1" else r for r in server.adj_in]
+    sent = [replace(r, rts=r.rts | {"1:1"}) if r.peer == "c1" else r for r in server.adj_out]
+    assert check(region, rs1=replace(server, adj_in=announced, adj_out=sent)) == []
+    assert len(check(region, rs1=replace(server, adj_in=announced))) == 1
+
+
+@given(regions(), st.data())
+def test_every_missing_tunnel_and_route_is_found(region: Region, data: st.DataObject) -> None:
+    n = data.draw(st.sampled_from(region.numbers))
+    cloudlet = region.cloudlet(n)
+    tunnels, routes = state_of(cloudlet).tunnels, state_of(cloudlet).routes
+    assume(tunnels)
+    i = data.draw(st.integers(0, len(tunnels) - 1))
+    [difference] = check(region, **{f"c{n}": with_state(cloudlet, tunnels=tunnels[:i] + tunnels[i + 1 :])})
+    assert difference.where == f"kernel of c{n}" and (tunnels[i].remote or "?") in difference.text
+    [difference] = check(region, **{f"c{n}": with_state(cloudlet, routes=routes[:i] + routes[i + 1 :])})
+    assert routes[i] in difference.text
+
+
+@given(regions(), st.data())
+def test_a_tunnel_with_another_label_or_vtep_is_found(region: Region, data: st.DataObject) -> None:
+    n = data.draw(st.sampled_from(region.numbers))
+    cloudlet = region.cloudlet(n)
+    tunnels = state_of(cloudlet).tunnels
+    assume(tunnels and tunnels[0].ve_id is not None)
+    change: dict[str, Any] = data.draw(st.sampled_from([{"vtep": "203.0.113.9"}, {"rx_vni": 5}, {"tx_vni": 5}]))
+    wrong = [tunnels[0].model_copy(update=change), *tunnels[1:]]
+    [difference] = check(region, **{f"c{n}": with_state(cloudlet, tunnels=wrong)})
+    assert difference.subject == f"tunnel c{n}-lan to {tunnels[0].remote}"
+
+
+def test_what_is_too_much_in_a_kernel_is_found() -> None:
+    region = Region(4, [{1, 2}])
+    cloudlet = region.cloudlet(1)
+    stray = reports.Tunnel(remote=None, vtep="203.0.113.9", ve_id=9, rx_vni=1, tx_vni=2, device="pw2.9")
+    state = state_of(cloudlet)
+    changed = with_state(
+        cloudlet,
+        tunnels=[*state.tunnels, stray],
+        routes=[*state.routes, "10.9.0.0/24"],
+        ports=["md3", "eth8"],
+        problems=["bridge lan2 has no carrier"],
+    )
+    assert [d.subject for d in check(region, c1=changed)] == [
+        "tunnel c1-lan to 203.0.113.9",
+        "route 10.9.0.0/24 of c1-lan",
+        "port eth7 of c1-lan",
+        "port eth8 of c1-lan",
+        "c1-lan",
+    ]
+
+
+def test_agents_that_are_away_silent_or_behind() -> None:
+    region = Region(4, [{1, 2}])
+    one, two, four = region.cloudlet(1), region.cloudlet(2), region.cloudlet(4)
+    assert two.report is not None
+    behind = two.report.model_copy(
+        update={"generation": 6, "speakers": [reports.SpeakerState(name="rs1", state="active")]}
+    )
+    differences = check(
+        region, c1=replace(one, connected=False), c2=replace(two, report=behind), c4=replace(four, report=None)
+    )
+    assert [(d.where, d.subject, d.found) for d in differences] == [
+        ("agent of c1", "c1", "not connected"),
+        ("agent of c2", "generation", "6"),
+        ("BGP at c2", "session with rs1", "active"),
+        ("BGP at c2", "session with rs2", "none"),
+        ("agent of c4", "c4", "none"),
+    ]
+
+
+def test_endpoints_a_kernel_lacks_or_has_too_many() -> None:
+    region = Region(2, [])
+    one = region.cloudlet(1)
+    assert one.report is not None
+    other = one.report.endpoints[0].model_copy(update={"endpoint": "old-lan"})
+    differences = check(region, c1=replace(one, report=one.report.model_copy(update={"endpoints": [other]})))
+    assert [(d.subject, d.found) for d in differences] == [("c1-lan", "absent"), ("old-lan", "present")]
+
+
+def test_desired_state_that_does_not_follow_from_the_pools_is_found() -> None:
+    region, wider = Region(4, [{1, 2}]), Region(4, [{1, 2, 4}])
+    differences = check(region, c1=wider.cloudlet(1))
+    assert [(d.where, d.expected, d.found) for d in differences] == [
+        ("desired state of c1", "c2-lan", "c2-lan, c4-lan")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "subject", "found"),
+    [
+        ({"generation": 6}, "generation", "6"),
+        ({"peers": []}, "peer c1", "unknown"),
+        ({"vcps": [rulesets.Vcp(name="pool0", members=["c1-lan"])]}, "VCP pool0", "members: c1-lan"),
+        ({"vcps": []}, "VCP pool0", "unknown"),
+    ],
+)
+def test_a_rule_set_that_differs(change: dict[str, Any], subject: str, found: str) -> None:
+    region = Region(2, [{1, 2}])
+    server = region.route_server("rs1")
+    differences = check(region, rs1=replace(server, rule_set=region.intent().model_copy(update=change)))
+    assert (differences[0].where, differences[0].subject, differences[0].found) == ("route server rs1", subject, found)
+
+
+def test_a_rule_set_that_has_too_much() -> None:
+    region = Region(2, [{1, 2}])
+    extra = rulesets.Vcp(name="stray", members=[])
+    rules = region.intent().model_copy(update={"vcps": [*region.vcps, extra]})
+    [difference] = check(region, rs2=replace(region.route_server("rs2"), rule_set=rules))
+    assert (difference.subject, difference.expected) == ("VCP stray", "none")
+
+
+def test_a_route_server_that_is_away_is_one_difference() -> None:
+    [difference] = check(Region(3, [{1, 2}]), rs1=RouteServer("rs1", None, error="connection refused"))
+    assert difference.found == "connection refused" and "rs1" in difference.text
+
+
+def test_a_session_that_is_down_is_said_once_and_its_routes_are_not_expected() -> None:
+    region = Region(2, [{1, 2}])
+    server = region.route_server("rs1")
+    down = replace(
+        server,
+        sessions={"c1": "active", "c2": "established"},
+        adj_in=[r for r in server.adj_in if r.peer != "c1"],
+        adj_out=[],
+    )
+    assert [d.where for d in check(region, rs1=down)] == ["BGP at rs1"]
+
+
+def test_silence_of_an_endpoint_and_quarantine_are_named() -> None:
+    region = Region(2, [])
+    server = region.route_server("rs1")
+    odd = Route("l2vpn-vpls", "k", "65000:2 block 0", "", "c1", frozenset({"65000:2"}), reason="c2-lan is not of c1")
+    changed = replace(server, adj_in=[r for r in server.adj_in if r.peer == "c2"], quarantine=[odd])
+    silent, quarantined = check(region, rs1=changed)
+    assert silent.where == "Adj-RIB-In of rs1" and "c1-lan" in silent.text
+    assert quarantined.where == "quarantine of rs1" and "c2-lan is not of c1" in quarantined.text
+    assert "65000:2" in quarantined.text
+
+
+def test_a_route_of_the_looking_glass_is_read() -> None:
+    line = {"family": "l2vpn-vpls", "key": "00", "nlri": "x", "endpoint": "e", "peer": "c1", "to": "c2", "rts": ["1:1"]}
+    assert Route.of(line) == Route("l2vpn-vpls", "00", "x", "e", "c1", frozenset({"1:1"}), "c2")
+    bare = {"family": "l2vpn-vpls", "nlri": "x", "endpoint": None, "peer": "c1"}
+    assert Route.of(bare) == Route("l2vpn-vpls", "x", "x", "", "c1", frozenset())
