@@ -1,0 +1,188 @@
+"""What a client asks for, and what the answer is (RFC 2131 section 4.3). Pure: the plan is asked in between.
+
+The server is authoritative for its LAN: a client that insists on an address of another LAN is told so (NAK) and
+starts again, which is how a device that walked in from another cloudlet gets its address here at once.
+"""
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
+
+from agents.dhcp.message import Kind, Message, Option
+from controller.wire.leases import LeaseGrant
+
+_NOWHERE = IPv4Address(0)
+_LIMITED_BROADCAST = IPv4Address("255.255.255.255")
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?", re.ASCII)
+_LONGEST_LEASE = 2**32 - 1  # seconds; the protocol's infinity
+
+
+@dataclass(frozen=True)
+class Lan:
+    """What the server tells every client: the gateway (also the server identifier), the prefix, the MTU in bytes."""
+
+    gateway: IPv4Address
+    prefix: IPv4Network
+    mtu: int
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Ask the plan, then answer with `kind`; a REQUEST gets its ACK only for the address it `insists` on."""
+
+    kind: Kind
+    hint: IPv4Address | None
+    insists: bool
+
+
+@dataclass(frozen=True)
+class GiveBack:
+    """The client returns `address`."""
+
+    address: IPv4Address
+
+
+@dataclass(frozen=True)
+class Declined:
+    """The client found `address` in use. It stays leased, so that nobody else gets it, and people are told."""
+
+    address: IPv4Address
+
+
+@dataclass(frozen=True)
+class Inform:
+    """The client has an address and wants to know the rest."""
+
+
+@dataclass(frozen=True)
+class Refuse:
+    """NAK without asking the plan."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ignore:
+    """Not for this server."""
+
+    reason: str
+
+
+Step = Ask | GiveBack | Declined | Inform | Refuse | Ignore
+
+
+def decide(message: Message, lan: Lan) -> Step:
+    """The first step: what this message wants of this server."""
+    if message.op != 1:
+        return Ignore("a reply")
+    if message.giaddr != _NOWHERE:
+        return Ignore("relayed; this server serves its own LAN only")
+    if message.mac == bytes(6) or message.mac[0] & 1:
+        return Ignore("the client's address is no station's")
+    server = message.options.get(Option.SERVER_ID)
+    if server is not None and server != lan.gateway.packed:
+        return Ignore("for another server")
+    requested = message.address(Option.REQUESTED_ADDRESS)
+    match message.kind:
+        case Kind.DISCOVER:
+            return Ask(Kind.OFFER, requested if requested and requested in lan.prefix else None, insists=False)
+        case Kind.REQUEST:
+            return _request(requested, message.ciaddr, lan)
+        case Kind.RELEASE if message.ciaddr in lan.prefix:
+            return GiveBack(message.ciaddr)
+        case Kind.DECLINE if requested and requested in lan.prefix:
+            return Declined(requested)
+        case Kind.INFORM if message.ciaddr in lan.prefix:
+            return Inform()
+    return Ignore(f"{message.kind.name} without an address of this LAN")
+
+
+def _request(requested: IPv4Address | None, ciaddr: IPv4Address, lan: Lan) -> Step:
+    """SELECTING and INIT-REBOOT name the address in option 50, RENEWING and REBINDING in ciaddr."""
+    wanted = requested or ciaddr
+    if wanted == _NOWHERE:
+        return Ignore("REQUEST without an address")
+    if wanted not in lan.prefix:
+        return Refuse(f"{wanted} is not in {lan.prefix}")
+    return Ask(Kind.ACK, wanted, insists=True)
+
+
+def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: Lan) -> Message:
+    """OFFER or ACK with what the plan granted; NAK when that is not what the client insists on.
+
+    Raises ValueError when the grant is no address of this LAN, which is the plan's mistake, not the client's.
+    """
+    address = IPv4Address(grant.address)
+    if address not in lan.prefix or address == lan.gateway:
+        raise ValueError(f"the plan granted {address}, which is no client's address in {lan.prefix}")
+    if ask.insists and address != ask.hint:
+        return nak(message, lan, f"{ask.hint} is not this client's address")
+    seconds = max(1, min(grant.seconds, _LONGEST_LEASE))
+    times: dict[int, bytes] = {
+        Option.LEASE_TIME: struct.pack("!I", seconds),
+        Option.RENEWAL_TIME: struct.pack("!I", seconds // 2),
+        Option.REBINDING_TIME: struct.pack("!I", seconds * 7 // 8),
+    }
+    ciaddr = message.ciaddr if ask.kind is Kind.ACK else _NOWHERE
+    return _reply(message, lan, ask.kind, times | _settings(lan), ciaddr=ciaddr, yiaddr=address)
+
+
+def inform(message: Message, lan: Lan) -> Message:
+    """ACK to an INFORM: the settings, no lease."""
+    return _reply(message, lan, Kind.ACK, _settings(lan), ciaddr=message.ciaddr)
+
+
+def nak(message: Message, lan: Lan, reason: str) -> Message:
+    """NAK with the reason (option 56)."""
+    return _reply(message, lan, Kind.NAK, {Option.MESSAGE: reason.encode()[:255]})
+
+
+def destination(request: Message, reply: Message) -> tuple[bytes, IPv4Address]:
+    """The Ethernet and IP addresses the reply goes to (RFC 2131 section 4.1)."""
+    if reply.kind is not Kind.NAK:
+        if request.ciaddr != _NOWHERE:
+            return request.mac, request.ciaddr
+        if not request.broadcast:
+            return request.mac, reply.yiaddr
+    return b"\xff" * 6, _LIMITED_BROADCAST
+
+
+def host_name(message: Message) -> str | None:
+    """The client's host name (option 12), None unless it is one: clients can put anything there."""
+    name = message.options.get(Option.HOST_NAME, b"").rstrip(b"\0").decode("ascii", errors="replace")
+    return name if _HOST_NAME.fullmatch(name) else None
+
+
+def _settings(lan: Lan) -> dict[int, bytes]:
+    return {
+        Option.SUBNET_MASK: lan.prefix.netmask.packed,
+        Option.ROUTER: lan.gateway.packed,
+        Option.BROADCAST_ADDRESS: lan.prefix.broadcast_address.packed,
+        Option.INTERFACE_MTU: struct.pack("!H", lan.mtu),
+    }
+
+
+def _reply(
+    message: Message,
+    lan: Lan,
+    kind: Kind,
+    options: Mapping[int, bytes],
+    ciaddr: IPv4Address = _NOWHERE,
+    yiaddr: IPv4Address = _NOWHERE,
+) -> Message:
+    """A reply in the terms of the request; the client id goes back as it came (RFC 6842)."""
+    carried: dict[int, bytes] = {Option.SERVER_ID: lan.gateway.packed, **options}
+    if Option.CLIENT_ID in message.options:
+        carried[Option.CLIENT_ID] = message.options[Option.CLIENT_ID]
+    return Message(
+        op=2,
+        xid=message.xid,
+        mac=message.mac,
+        kind=kind,
+        broadcast=message.broadcast,
+        ciaddr=ciaddr,
+        yiaddr=yiaddr,
+        options=carried,
+    )

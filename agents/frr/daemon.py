@@ -1,0 +1,98 @@
+"""The door to FRR's daemons: load a configuration, read the sessions."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from agents.frr.vty import VtyError, ask
+
+_RELOAD = "/usr/lib/frr/frr-reload.py"
+_RELOAD_TIMEOUT = 30.0
+# VTEPs behind a default route are reachable; without this zebra calls them unreachable, and bgpd opens no session.
+_NEXT_HOPS_BY_DEFAULT_ROUTE = "ip nht resolve-via-default"
+
+
+class FrrError(Exception):
+    """FRR is not running or did not take the configuration. The text is for people."""
+
+
+class Frr:
+    """zebra and bgpd, which somebody else starts, with their vty sockets in `vty_dir`.
+
+    `conf` is where the text goes that frr-reload.py reads; its directory must be writable. frr-reload.py is only told
+    about bgpd: given zebra too, it would switch IP forwarding on or off, which is not FRR's to decide here.
+    """
+
+    def __init__(self, vty_dir: Path, conf: Path) -> None:
+        self._bgpd = vty_dir / "bgpd.vty"
+        self._zebra = vty_dir / "zebra.vty"
+        self._conf = conf
+        self._loaded: tuple[str, str] | None = None  # text applied, and what bgpd made of it
+        self._lock = asyncio.Lock()
+
+    async def apply(self, config: str) -> bool:
+        """Makes bgpd run with `config`; says whether that changed anything.
+
+        Starts no process when bgpd already runs with it. Otherwise frr-reload.py applies the difference alone, so what
+        stays keeps its sessions and routes. Raises FrrError.
+        """
+        async with self._lock:
+            changed = await self._resolve_next_hops()
+            before = await self._running()
+            if self._loaded == (config, before):
+                return changed
+            self._conf.write_text(config)
+            await self._reload()
+            after = await self._running()
+            self._loaded = (config, after)
+            return changed or after != before
+
+    async def sessions(self) -> dict[str, str]:
+        """The state of the session with each route server by its address: `established`, or the FSM state's name."""
+        summary = json.loads(await self._ask(self._bgpd, "show bgp l2vpn evpn summary json") or "{}")
+        return {address: str(peer["state"]).lower() for address, peer in summary.get("peers", {}).items()}
+
+    async def _resolve_next_hops(self) -> bool:
+        if _NEXT_HOPS_BY_DEFAULT_ROUTE in await self._ask(self._zebra, "show running-config"):
+            return False
+        await self._ask(self._zebra, "configure terminal", _NEXT_HOPS_BY_DEFAULT_ROUTE)
+        return True
+
+    async def _running(self) -> str:
+        return await self._ask(self._bgpd, "show running-config")
+
+    async def _ask(self, socket: Path, *commands: str) -> str:
+        try:
+            return await ask(socket, *commands)
+        except VtyError as error:
+            raise FrrError(str(error)) from None
+
+    async def _reload(self) -> None:
+        # --daemon also keeps frr-reload.py from writing /etc/frr, --stdout from writing /var/log/frr.
+        directory = str(self._conf.parent)
+        arguments = ["--reload", "--stdout", "--log-level", "warning", "--daemon", "bgpd", "--bindir", "/usr/bin"]
+        arguments += ["--confdir", directory, "--rundir", directory, "--vty_socket", str(self._bgpd.parent)]
+        process = await asyncio.create_subprocess_exec(
+            _RELOAD,
+            *arguments,
+            str(self._conf),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        try:
+            output, _ = await asyncio.wait_for(process.communicate(), _RELOAD_TIMEOUT)
+        except TimeoutError:
+            raise FrrError(f"frr-reload.py did not finish within {_RELOAD_TIMEOUT:g} s") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode:
+            raise FrrError(f"frr-reload.py refused {self._conf}: {_complaint(output.decode(errors='replace'))}")
+
+
+def _complaint(output: str) -> str:
+    """What frr-reload.py and vtysh said, less their remarks on a vtysh.conf that need not exist."""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and "Can't open configuration" not in line]
+    return "; ".join(lines[-5:]) or "no reason given"

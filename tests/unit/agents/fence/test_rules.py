@@ -1,0 +1,71 @@
+"""The rules as text: deterministic, complete per fence, and strict about names. What they do is shown with real
+traffic in tests/integration/test_agent_fence.py."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.fence import Fence, ruleset
+
+FENCES = [
+    Fence("lan1", "pw1.*", "10.1.0.0/24"),
+    Fence("lan2", "vx2", "10.2.0.0/24"),
+    Fence("lan11", "pw11.*", "2001:db8::/64"),
+]
+
+
+@given(st.permutations(FENCES))
+def test_equal_sets_give_equal_text(fences: list[Fence]) -> None:
+    assert ruleset(fences) == ruleset(FENCES)
+
+
+def test_no_fences_leave_no_table() -> None:
+    lines = ruleset([]).splitlines()
+    assert lines == ["table bridge weft", "delete table bridge weft", "table inet weft", "delete table inet weft"]
+
+
+def test_replacement_is_one_transaction() -> None:
+    text = ruleset(FENCES)
+    for family in ("bridge", "inet"):
+        assert text.index(f"delete table {family} weft") < text.index(f"table {family} weft {{")
+
+
+@given(st.sets(st.integers(1, 255), max_size=5))
+def test_every_drop_has_a_counter_of_its_lan(indices: set[int]) -> None:
+    text = ruleset([Fence(f"lan{i}", f"pw{i}.*", f"10.{i}.0.0/24") for i in indices])
+    declared = set(re.findall(r"counter (\S+) \{ \}", text))
+    used = set(re.findall(r"counter name (\S+) drop", text))
+    assert declared == used
+    assert {name.split(".")[0] for name in declared} == {f"lan{i}" for i in indices}
+    assert len(re.findall(r"drop$", text, re.M)) == len(re.findall(r"counter name \S+ drop$", text, re.M))
+
+
+def test_one_pattern_does_not_take_another_lans_tunnels() -> None:
+    text = ruleset(FENCES)
+    assert 'iifname "pw1.*" jump lan1.in' in text
+    assert 'iifname "pw11.*" jump lan11.in' in text
+
+
+@pytest.mark.parametrize(
+    ("bridge", "tunnels", "prefix", "complaint"),
+    [
+        ("lan 1", "pw1.*", "10.1.0.0/24", "bridge"),
+        ('lan1"', "pw1.*", "10.1.0.0/24", "bridge"),
+        ("a-name-of-sixteen", "pw1.*", "10.1.0.0/24", "bridge"),
+        ("lan1", 'pw1.*" drop', "10.1.0.0/24", "tunnels"),
+        ("lan1", "*", "10.1.0.0/24", "tunnels"),
+        ("lan1", "", "10.1.0.0/24", "tunnels"),
+        ("lan1", "pw1.*", "10.1.0.1/24", "host bits"),
+        ("lan1", "pw1.*", "everywhere", "prefix"),
+    ],
+)
+def test_names_the_bad_field(bridge: str, tunnels: str, prefix: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        Fence(bridge, tunnels, prefix)
+
+
+def test_a_bridge_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="lan1: there twice"):
+        ruleset([FENCES[0], Fence("lan1", "vx1", "10.9.0.0/24")])
