@@ -325,9 +325,8 @@ static void report(void)
                d->sent ? (double)d->late_total / 1e3 / (double)d->sent : 0.0, (double)d->late_worst / 1e3);
     }
     getrusage(RUSAGE_SELF, &usage);
-    printf("cpu user %ld.%03ld s system %ld.%03ld s, resident at most %ld kB\n", (long)usage.ru_utime.tv_sec,
-           (long)usage.ru_utime.tv_usec / 1000, (long)usage.ru_stime.tv_sec, (long)usage.ru_stime.tv_usec / 1000,
-           usage.ru_maxrss);
+    printf("cpu user %ld.%03ld s system %ld.%03ld s\n", (long)usage.ru_utime.tv_sec, (long)usage.ru_utime.tv_usec / 1000,
+           (long)usage.ru_stime.tv_sec, (long)usage.ru_stime.tv_usec / 1000);
 }
 
 static void on_signal(int signal)

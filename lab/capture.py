@@ -1,0 +1,84 @@
+"""What passes an interface of a node: tcpdump, with the time of every frame."""
+
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from lab import netns
+from lab.errors import LabError
+from lab.paths import LAB
+
+_LINE = re.compile(r"^(\d+\.\d+) (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """`at` in seconds since the epoch, `text` as tcpdump describes it."""
+
+    at: float
+    text: str
+
+
+class Capture:
+    """tcpdump from construction (it listens when the constructor returns) until `stop`.
+
+    `expression` is pcap-filter(7); `direction` is `in`, `out` or `inout`.
+    """
+
+    def __init__(self, node: str, interface: str, expression: str, direction: str = "inout") -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="capture-", dir=LAB)
+        self.path = Path(self._directory.name) / "capture.pcap"
+        argv = ["tcpdump", "-i", interface, "-n", "-s", "256", "-U", "--immediate-mode", "-Z", "root"]
+        argv += ["-Q", direction, "-w", str(self.path), expression]
+        self._errors = (Path(self._directory.name) / "errors").open("w+")
+        self._process = subprocess.Popen(
+            netns.command(netns.PREFIX + node, argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._errors,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + 10
+        while "listening on" not in self._said():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                said = self._said().strip()
+                self.close()
+                raise LabError(f"tcpdump at {node}, {interface}: {said or 'no answer'}")
+            time.sleep(0.01)
+
+    def stop(self) -> list[Frame]:
+        """Ends the capture and returns its frames in the order they were seen."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(10)
+        shown = subprocess.run(
+            ["tcpdump", "-n", "-tt", "-r", str(self.path)], capture_output=True, text=True, check=False
+        ).stdout
+        self.close()
+        return [Frame(float(at), text) for at, text in _LINE.findall(shown)]
+
+    def close(self) -> None:
+        """Ends it without looking."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+        self._directory.cleanup()
+
+    def _said(self) -> str:
+        return (Path(self._directory.name) / "errors").read_text()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._errors.closed:
+            self.close()

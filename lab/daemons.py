@@ -1,0 +1,162 @@
+"""The daemons of a region: their command lines, their environment and the files they read. Starts nothing itself."""
+
+import json
+import os
+import secrets
+import shutil
+import sys
+from pathlib import Path
+
+from lab.paths import BIN, BUILD, LAB, ROOT, RUN, SOCKET
+from lab.plan import Plan
+from lab.state import Record
+from lab.topology import Cloudlet, Topology
+
+FRR = Path("/usr/lib/frr")
+BGP_PORT, CONTROL_PORT, REST_PORT = 179, 9179, 8080
+GOBGP_API = "127.0.0.1:50051"
+
+
+def relay(arguments: list[str]) -> dict[str, Record]:
+    return {"wan": _record("wan", "wan", [str(BIN / "wanrelay"), *arguments])}
+
+
+def route_servers(topology: Topology, plan: Plan) -> dict[str, Record]:
+    """Both route servers; makes the token that they share with the controller."""
+    secret(_control_token())
+    return {
+        name: _record(
+            name,
+            "routeserver",
+            [
+                str(BIN / "weft-routeserver"),
+                *("--name", name, "--asn", str(topology.asn), "--router-id", plan.loopbacks[name]),
+                *("--listen", f"{plan.loopbacks[name]}:{BGP_PORT}"),
+                *("--control", f"{plan.loopbacks[name]}:{CONTROL_PORT}"),
+                *("--cluster-id", plan.loopbacks[name]),
+                *("--token-file", str(_control_token()), "--state", str(_directory(name) / "state")),
+            ],
+        )
+        for name in topology.route_servers
+    }
+
+
+def controller(topology: Topology, plan: Plan) -> dict[str, Record]:
+    """The controller on its node, with SQLite below build/ and its socket in /run/weft-lab."""
+    directory = _directory("controller")
+    servers = [
+        {
+            "name": name,
+            "address": plan.loopbacks[name],
+            "control": f"http://{plan.loopbacks[name]}:{CONTROL_PORT}",
+        }
+        for name in topology.route_servers
+    ]
+    environment = {
+        "WEFT_DATABASE_URL": f"sqlite+aiosqlite:///{directory / 'weft.db'}",
+        "WEFT_LISTEN": f"{plan.loopbacks[topology.controller]}:{REST_PORT}",
+        "WEFT_SOCKET": str(SOCKET),
+        "WEFT_ROUTE_SERVERS": json.dumps(servers),
+        "WEFT_ROUTE_SERVER_TOKEN_FILE": str(_control_token()),
+        "WEFT_ASN": str(topology.asn),
+    }
+    argv = [sys.executable, "-m", "controller.main"]
+    return {"controller": _record(topology.controller, "controller", argv, environment)}
+
+
+def speakers(cloudlet: Cloudlet) -> dict[str, Record]:
+    """The PE's daemons: gobgpd, or FRR's zebra and bgpd. They know nothing yet; the agent configures them."""
+    if cloudlet.pe == "vpls":
+        argv = [str(BIN / "gobgpd"), "--api-hosts", GOBGP_API, "--log-level", "warn", "--pprof-disable"]
+        return {f"{cloudlet.name}-gobgpd": _record(cloudlet.name, "gobgpd", argv)}
+    run = frr_directory(cloudlet.name)
+    shared = ["-z", str(run / "zserv.api"), "--vty_socket", str(run), "-u", "frr", "-g", "frr", "--log", "stdout"]
+    return {
+        f"{cloudlet.name}-{daemon}": _record(
+            cloudlet.name,
+            daemon,
+            [str(FRR / daemon), *shared, "-i", str(run / f"{daemon}.pid"), "-f", str(run / f"{daemon}.conf"), *more],
+        )
+        for daemon, more in (("zebra", []), ("bgpd", ["--listenon", cloudlet.vtep]))
+    }
+
+
+def agent(cloudlet: Cloudlet, topology: Topology, plan: Plan) -> dict[str, Record]:
+    """The cloudlet's agent; writes the configuration file it reads."""
+    directory = _directory(cloudlet.name)
+    run = frr_directory(cloudlet.name)
+    text = [
+        f'cloudlet = "{cloudlet.name}"',
+        f'controller = "http://{plan.loopbacks[topology.controller]}:{REST_PORT}"',
+        f'token_file = "{token_file(cloudlet)}"',
+        f'state_dir = "{directory / "state"}"',
+    ]
+    if cloudlet.pe == "vpls":
+        text += ["[gobgp]", f'api = "{GOBGP_API}"']
+    else:
+        text += ["[frr]", f'vty_dir = "{run}"', f'conf = "{run / "frr.conf"}"']
+    config = directory / "agent.toml"
+    config.write_text("\n".join(text) + "\n")
+    argv = [sys.executable, "-m", "agents.main", "run", "--config", str(config)]
+    return {f"{cloudlet.name}-agent": _record(cloudlet.name, "agent", argv)}
+
+
+def dhcp_client(node: str, client_id: str | None) -> Record:
+    """A device's or VM's DHCP client on its eth0, which goes on renewing."""
+    lease_file(node).parent.mkdir(parents=True, exist_ok=True)
+    lease_file(node).unlink(missing_ok=True)
+    argv = ["udhcpc", "-f", "-i", "eth0", "-s", str(ROOT / "lab" / "udhcpc.script"), "-t", "20", "-T", "1", "-A", "1"]
+    identity = ["-C", "-x", f"0x3d:{client_id}"] if client_id else []
+    return _record(node, "udhcpc", [*argv, *identity], {"WEFT_LEASE_FILE": str(lease_file(node))})
+
+
+def frr_directory(node: str) -> Path:
+    return RUN / node / "frr"
+
+
+def make_frr_directory(cloudlet: Cloudlet) -> None:
+    """FRR gives up root before it opens its sockets, so their directory is its user's."""
+    run = frr_directory(cloudlet.name)
+    run.mkdir(parents=True, exist_ok=True)
+    for daemon in ("zebra", "bgpd"):
+        (run / f"{daemon}.conf").touch()
+    for path in (run, *run.iterdir()):
+        shutil.chown(path, "frr", "frr")
+
+
+def token_file(cloudlet: Cloudlet) -> Path:
+    return LAB / cloudlet.name / "token"
+
+
+def lease_file(node: str) -> Path:
+    return LAB / node / "lease"
+
+
+def secret(path: Path, value: str | None = None) -> None:
+    """Writes a secret (a new random one unless given) that root alone may read."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write((value or secrets.token_urlsafe(32)) + "\n")
+
+
+def missing() -> list[str]:
+    """What has to be built or installed before a region can run."""
+    wanted = [BIN / "weft-routeserver", BIN / "gobgpd", BIN / "wanrelay", FRR / "zebra", FRR / "bgpd"]
+    return [str(path) for path in wanted if not path.is_file()]
+
+
+def _control_token() -> Path:
+    return LAB / "control.token"
+
+
+def _directory(node: str) -> Path:
+    directory = LAB / node
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
+def _record(node: str, log: str, argv: list[str], environment: dict[str, str] | None = None) -> Record:
+    python_path = os.pathsep.join((str(ROOT), str(BUILD / "gobgpapi")))
+    environment = {"PYTHONPATH": python_path, "PYTHONUNBUFFERED": "1", **(environment or {})}
+    return Record(node=node, argv=argv, env=environment, log=str(LAB / node / f"{log}.log"))

@@ -1,0 +1,90 @@
+"""YAML documents that remember where each value stood, checked against a JSON Schema.
+
+Every complaint has the form `file:line:column: what is wrong (hint)`. The door to ruamel.yaml and jsonschema.
+"""
+
+import difflib
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from lab.errors import LabError
+
+Where = Sequence[str | int]
+
+
+class Document:
+    """A parsed YAML file. `value` is plain dicts and lists; `error` names a place in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.value: Any = YAML(typ="rt").load(io.StringIO(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise LabError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+        except UnicodeDecodeError as error:
+            raise LabError(f"{path}: not UTF-8 text (byte {error.start})") from None
+        except MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+            problem = (error.problem or error.context or "not YAML").strip().splitlines()[0]
+            raise LabError(f"{place}: {problem}") from None
+        except YAMLError as error:
+            raise LabError(f"{path}: {str(error).splitlines()[0]}") from None
+
+    def error(self, where: Where, message: str, hint: str = "", *, key: bool = False) -> LabError:
+        """`where` is the path of keys and indexes to the value (`key=True`: to its key) that is wrong."""
+        line, column = self._position(where, key)
+        return LabError(f"{self.path}:{line}:{column}: {message}", hint)
+
+    def validate(self, schema: Path) -> None:
+        """Raises the first complaint in the order of the file."""
+        found = Draft202012Validator(json.loads(schema.read_text())).iter_errors(self.value)
+        errors = [self._complaint(error) for error in found]
+        if errors:
+            where, message, hint, key = min(errors, key=lambda e: self._position(e[0], e[3]))
+            raise self.error(where, message, hint, key=key)
+
+    def _position(self, where: Where, key: bool) -> tuple[int, int]:
+        node, line, column = self.value, 0, 0
+        for depth, step in enumerate(where):
+            if isinstance(node, CommentedMap) and step in node:
+                last = depth == len(where) - 1
+                line, column = node.lc.key(step) if key and last else node.lc.value(step)
+            elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
+                line, column = node.lc.item(step)
+            else:
+                break
+            node = node[step]
+        return line + 1, column + 1
+
+    @staticmethod
+    def _complaint(error: ValidationError) -> tuple[Where, str, str, bool]:
+        where: list[str | int] = list(error.absolute_path)
+        field = next((str(step) for step in reversed(where) if isinstance(step, str)), "the file")
+        schema: dict[str, Any] = error.schema if isinstance(error.schema, dict) else {}
+        described = str(schema.get("description", ""))
+        instance: Any = error.instance
+        wanted: Any = error.validator_value
+        if error.validator == "additionalProperties":
+            known = list(schema["properties"])
+            unknown = next(key for key in instance if key not in known)
+            near = difflib.get_close_matches(str(unknown), known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
+            return [*where, unknown], f"unknown field '{unknown}'", hint, True
+        if error.validator == "required":
+            missing = next(name for name in wanted if name not in instance)
+            return where, f"'{missing}' is missing", "", False
+        if error.validator == "type":
+            return where, f"{field} must be of type {wanted}, not {instance!r}", described, False
+        if error.validator == "enum":
+            return where, f"{field} '{instance}' is unknown", f"one of: {', '.join(wanted)}", False
+        return where, f"{field}: {error.message}", described, False

@@ -1,0 +1,106 @@
+"""A stream of pings from one node, with the time of every reply: what was lost, and when it began to arrive."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from lab import netns
+from lab.errors import LabError
+from lab.paths import LAB
+
+_REPLY = re.compile(r"^\[([\d.]+)\] \d+ bytes from .*icmp_seq=(\d+) .*time=([\d.]+) ms", re.MULTILINE)
+_SUMMARY = re.compile(r"(\d+) packets transmitted, (\d+) received")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """`at` in seconds since the epoch, `rtt_ms` as ping measured it."""
+
+    at: float
+    sequence: int
+    rtt_ms: float
+
+
+@dataclass(frozen=True)
+class PingResult:
+    """`lost` leaves out what was still on its way when the stream was stopped."""
+
+    sent: int
+    replies: tuple[Reply, ...]
+    lost: int
+
+    def first_after(self, at: float) -> Reply | None:
+        return next((reply for reply in self.replies if reply.at > at), None)
+
+    def last(self) -> Reply | None:
+        return self.replies[-1] if self.replies else None
+
+
+class PingStream:
+    """ping in a node's namespace from construction until `stop`, every `interval` seconds."""
+
+    def __init__(self, node: str, address: str, interval: float = 0.05, size: int = 56) -> None:
+        self._output = tempfile.TemporaryFile("w+", dir=LAB)  # noqa: SIM115 - closed by stop
+        argv = ["ping", "-D", "-n", "-O", "-i", f"{interval:g}", "-s", str(size), address]
+        self._process = subprocess.Popen(
+            netns.command(netns.PREFIX + node, argv),
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "LC_ALL": "C"},
+            start_new_session=True,
+        )
+        self.node, self.address, self.interval = node, address, interval
+
+    def replies(self) -> tuple[Reply, ...]:
+        """Those that have come so far."""
+        size = os.fstat(self._output.fileno()).st_size
+        text = os.pread(self._output.fileno(), size, 0).decode(errors="replace")
+        return tuple(Reply(float(at), int(sequence), float(rtt)) for at, sequence, rtt in _REPLY.findall(text))
+
+    def wait_reply(self, after: float, seconds: float) -> Reply | None:
+        """The first reply after the time `after`; None if none comes within `seconds`."""
+        deadline = time.monotonic() + seconds
+        while True:
+            if found := next((reply for reply in self.replies() if reply.at > after), None):
+                return found
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                return None
+            time.sleep(0.005)
+
+    def stop(self, grace: float = 0.5) -> PingResult:
+        """Ends the stream. The last `grace` seconds of requests are not called lost if unanswered."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        replies = self.replies()
+        text = os.pread(self._output.fileno(), os.fstat(self._output.fileno()).st_size, 0).decode(errors="replace")
+        self._output.close()
+        summary = _SUMMARY.search(text)
+        if not summary:
+            raise LabError(f"ping {self.address} at {self.node} failed: {text.strip()[-200:]}")
+        sent = int(summary[1])
+        settled = sent - max(1, round(grace / self.interval))
+        answered = {reply.sequence for reply in replies}
+        return PingResult(sent, replies, sum(1 for sequence in range(1, settled + 1) if sequence not in answered))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._output.closed:
+            with contextlib.suppress(LabError):
+                self.stop()

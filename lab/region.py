@@ -1,0 +1,335 @@
+"""A region on this machine: built, enrolled, leased, inspected, removed. The face of the lab.
+
+region = Region.load(Path("lab/topologies/demo.yaml"))
+region.up(print)          # or its phases apart: build, enrol, apply_policy, lease
+region.ping("m1", region.address("v1"))
+region.processes["rs1"].kill(); region.processes["rs1"].start()
+region.down(print)
+"""
+
+import contextlib
+import functools
+import hashlib
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from lab import cleanup, daemons, netns, underlay, wan
+from lab.capture import Capture
+from lab.errors import LabError
+from lab.lock import LabLock, Progress
+from lab.paths import BIN, ENV, LAB, RUN, SOCKET
+from lab.ping import PingStream
+from lab.plan import Plan, plan
+from lab.process import Process
+from lab.rest import Rest
+from lab.state import Record, State
+from lab.topology import Topology, load
+from lab.underlay import station_node
+
+
+class Region:
+    """One lab. Only one runs on a machine at a time; `lock` is held while it is built or removed, and for as long as
+    the caller wishes if he acquired it before (then `up` and `down` leave it to him)."""
+
+    def __init__(self, topology: Topology, state: State | None = None) -> None:
+        self.topology = topology
+        self.plan: Plan = plan(topology)
+        self.lock = LabLock()
+        self._state = state
+        self._progress: Progress = lambda _: None
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """The region that a topology file describes, attached to it if it is running already."""
+        topology = load(path)
+        state = State.read()
+        return cls(topology, state if state and state.digest == _digest(topology) else None)
+
+    @classmethod
+    def running(cls) -> "Region | None":
+        """The lab that is up on this machine, or half up; None if there is none."""
+        state = State.read()
+        return cls(load(Path(state.topology)), state) if state else None
+
+    @property
+    def state(self) -> State:
+        if self._state is None:
+            raise LabError("the lab is not up", "weft lab up TOPOLOGY")
+        return self._state
+
+    @property
+    def processes(self) -> Mapping[str, Process]:
+        """Every daemon by name: wan, rs1, controller, c1-agent, c1-gobgpd, c6-zebra, c6-bgpd, m1-dhcp and so on."""
+        return {name: Process(name, self.state) for name in self.state.processes}
+
+    # -- up and down ------------------------------------------------------------------------------------------------
+    def up(self, progress: Progress = print, wait_seconds: float = 0) -> None:
+        """Everything from nothing to leased addresses. On failure or Ctrl-C nothing stays behind.
+
+        Says so if this very lab is up; refuses if another is; removes what a dead one has left. Waits up to
+        `wait_seconds` for somebody else's lab to be gone.
+        """
+        with self._locked(wait_seconds, progress), _interruptible():
+            if self._is_up(wait_seconds, progress):
+                progress("the lab is up already")
+                return
+            began = time.monotonic()
+            try:
+                cleanup.remove(progress)
+                for phase in (self.build, self.enrol, self.apply_policy, self.lease):
+                    phase(progress)
+                self.state.phase = "up"
+                self.state.save()
+                self._write_env()
+            except BaseException as error:
+                progress(f"giving up ({error or type(error).__name__}); removing what was built")
+                self._forget(progress)
+                raise
+        progress(f"up in {time.monotonic() - began:.1f} s")
+        progress(f". {ENV}   # or: export WEFT_URL=unix://{SOCKET}; then: weft cloudlet list")
+
+    def down(self, progress: Progress = print, wait_seconds: float = 60) -> None:
+        """Nothing stays but the logs below build/lab. Works from any state and as often as one likes."""
+        with self._locked(wait_seconds, progress):
+            self._forget(progress)
+
+    @staticmethod
+    def remove(progress: Progress = print, wait_seconds: float = 60) -> None:
+        """`down` without a topology: whatever lab there is on this machine."""
+        lock = LabLock()
+        lock.acquire(wait_seconds, progress)
+        with lock:
+            cleanup.remove(progress)
+
+    # -- phases -----------------------------------------------------------------------------------------------------
+    def build(self, progress: Progress = print) -> None:
+        """Namespaces, WAN, route servers, controller and the PEs' daemons. Needs the lock."""
+        if not self.lock.held:
+            raise LabError("the lab's lock is not held")
+        if missing := daemons.missing():
+            raise LabError(f"not built yet: {', '.join(missing)}", "make build")
+        shutil.rmtree(LAB, ignore_errors=True)
+        LAB.mkdir(parents=True)
+        RUN.mkdir(mode=0o755, parents=True, exist_ok=True)
+        names = [netns.PREFIX + node for node in underlay.nodes(self.topology)]
+        self._state = State(str(self.topology.path), _digest(self.topology), time.time(), namespaces=names)
+        self._state.save()
+        emulator = wan.choose()
+        self._state.emulator = emulator.value
+        progress(f"{len(names)} namespaces, {len(self.plan.lines)} links, WAN by {emulator.value}")
+        netns.create(names)
+        underlay.lay(self.topology, self.plan, emulator)
+        if arguments := wan.shape(self.plan.lines, emulator, LAB / "wan.links"):
+            self._start(daemons.relay(arguments))
+        progress(f"route servers {' and '.join(self.topology.route_servers)}, controller, PE daemons")
+        self._start(daemons.route_servers(self.topology, self.plan))
+        self._start(daemons.controller(self.topology, self.plan))
+        for cloudlet in self.topology.cloudlets:
+            if cloudlet.pe == "evpn":
+                daemons.make_frr_directory(cloudlet)
+            self._start(daemons.speakers(cloudlet))
+        with Rest() as rest:
+            self._wait(rest.ready, 60, "the controller is not ready")
+
+    def enrol(self, progress: Progress = print) -> None:
+        """Cloudlets, their agents, endpoints and devices, over REST; returns when all BGP sessions are up."""
+        cloudlets = self.topology.cloudlets
+        progress(f"enrolling {len(cloudlets)} cloudlets")
+        with Rest() as rest:
+            for cloudlet in cloudlets:
+                daemons.secret(daemons.token_file(cloudlet), rest.invite(cloudlet))
+                self._start(daemons.agent(cloudlet, self.topology, self.plan))
+            for cloudlet in cloudlets:
+                late = f"the agent of {cloudlet.name} does not connect"
+                self._wait(functools.partial(rest.connected, cloudlet), 120, late)
+            for cloudlet in cloudlets:
+                for endpoint in cloudlet.endpoints:
+                    rest.create_endpoint(cloudlet, endpoint)
+            for _, station in self.topology.stations:
+                if station.works_for is None:
+                    rest.register(self.topology, station)
+            servers = self.topology.route_servers
+            wanted = {(server, cloudlet.name) for server in servers for cloudlet in cloudlets}
+            progress(f"waiting for {len(wanted)} BGP sessions")
+            self._wait(lambda: rest.sessions() >= wanted, 90, "not all BGP sessions are established")
+
+    def apply_policy(self, progress: Progress = print) -> None:
+        """The topology's policy, if it names one."""
+        if path := self.topology.policy:
+            progress(f"policy {path.name}")
+            with Rest(timeout=120) as rest:
+                rest.apply_policy(path.read_text(), path.name)
+
+    def lease(self, progress: Progress = print) -> dict[str, str]:
+        """Starts the DHCP client of every device and VM; returns their addresses (without length) by name."""
+        progress(f"DHCP for {len(self.topology.stations)} devices and VMs")
+        files = {}
+        for cloudlet, station in self.topology.stations:
+            node = station_node(cloudlet.name, station.name)
+            files[station.name] = daemons.lease_file(node)
+            self._start({f"{station.name}-dhcp": daemons.dhcp_client(node, station.client_id)})
+        self._wait(lambda: all(file.exists() for file in files.values()), 60, lambda: _unleased(files))
+        leases = {name: file.read_text().split("/")[0] for name, file in files.items()}
+        self.state.leases = leases
+        self.state.save()
+        return leases
+
+    # -- what a demo or a test asks ---------------------------------------------------------------------------------
+    def address(self, station: str) -> str:
+        """The leased address of a device or VM."""
+        if station not in self.state.leases:
+            raise LabError(f"{station} has no lease", f"known: {', '.join(self.state.leases) or 'none'}")
+        return self.state.leases[station]
+
+    def node(self, name: str) -> str:
+        """The node that a cloudlet, device, VM or other part of the lab is; its namespace is `weft-{node}`."""
+        bare = name.removeprefix(netns.PREFIX)
+        for cloudlet, station in self.topology.stations:
+            if bare == station.name:
+                return station_node(cloudlet.name, station.name)
+        if bare == "controller":
+            return self.topology.controller
+        if bare not in underlay.nodes(self.topology):
+            raise LabError(f"there is no '{name}' in the lab", f"known: {', '.join(underlay.nodes(self.topology))}")
+        return bare
+
+    def namespace(self, name: str) -> str:
+        return netns.PREFIX + self.node(name)
+
+    def execute(
+        self, name: str, argv: Sequence[str], *, stdin: str = "", timeout: float = 60, check: bool = False
+    ) -> "subprocess.CompletedProcess[str]":
+        """Runs a command in a node's namespace to its end."""
+        return netns.execute(self.namespace(name), argv, stdin=stdin, timeout=timeout, check=check)
+
+    def ping(self, name: str, address: str, interval: float = 0.05, size: int = 56) -> PingStream:
+        """A stream of pings from a device, VM or cloudlet."""
+        return PingStream(self.node(name), address, interval, size)
+
+    def capture(self, name: str, expression: str, interface: str = "wan0", direction: str = "inout") -> Capture:
+        """What passes an interface of a node (a cloudlet's first WAN interface unless told)."""
+        return Capture(self.node(name), interface, expression, direction)
+
+    def status(self) -> list[dict[str, Any]]:
+        """One row per daemon: name, node, state, pid, resident_bytes, cpu_seconds, log."""
+        return [
+            {
+                "name": name,
+                "node": process.record.node,
+                "state": "running" if process.alive() else "stopped",
+                "pid": process.pid,
+                "resident_bytes": process.resident_bytes(),
+                "cpu_seconds": round(process.cpu_seconds(), 2),
+                "log": process.record.log,
+            }
+            for name, process in self.processes.items()
+        ]
+
+    def summary(self) -> dict[str, Any]:
+        """Topology, phase, WAN emulator and leases of the lab."""
+        state = self.state
+        return {
+            "topology": state.topology,
+            "phase": state.phase,
+            "wan": state.emulator,
+            "started_at": state.started_at,
+            "namespaces": len(state.namespaces),
+            "leases": dict(state.leases),
+        }
+
+    # -- inside -----------------------------------------------------------------------------------------------------
+    def _start(self, records: dict[str, Record]) -> None:
+        self.state.processes |= records
+        for name in records:
+            Process(name, self.state).start()
+
+    def _wait(self, done: Callable[[], bool], seconds: float, otherwise: str | Callable[[], str]) -> None:
+        """Waits for `done`; a daemon that dies meanwhile ends the wait with its last words."""
+        deadline = time.monotonic() + seconds
+        while not done():
+            for process in self.processes.values():
+                if not process.alive():
+                    raise LabError(f"{process.name} has ended; its log says:\n{process.last_words()}")
+            if time.monotonic() > deadline:
+                reason = otherwise if isinstance(otherwise, str) else otherwise()
+                raise LabError(f"{reason} after {seconds:g} s", f"logs: {LAB}")
+            time.sleep(0.1)
+
+    def _is_up(self, wait_seconds: float, progress: Progress) -> bool:
+        deadline = time.monotonic() + wait_seconds
+        told = False
+        while (state := _read_or_none()) and state.phase == "up":
+            if state.digest == _digest(self.topology) and wait_seconds == 0:
+                self._state = state
+                stopped = [name for name, process in self.processes.items() if not process.alive()]
+                if not stopped:
+                    return True
+                progress(f"the lab is up but for {', '.join(stopped)}; building it anew")
+                return False
+            if time.monotonic() >= deadline:
+                raise LabError(f"another lab is up ({state.topology})", "weft lab down removes it")
+            if not told:
+                progress(f"waiting for the lab of {state.topology} to be removed")
+                told = True
+            self.lock.release()
+            time.sleep(1)
+            self.lock.acquire(max(0.0, deadline - time.monotonic()), progress)
+        return False
+
+    def _forget(self, progress: Progress) -> None:
+        cleanup.remove(progress)
+        self._state = None
+
+    @contextlib.contextmanager
+    def _locked(self, wait_seconds: float, progress: Progress) -> Iterator[None]:
+        if self.lock.held:
+            yield
+            return
+        self.lock.acquire(wait_seconds, progress)
+        try:
+            yield
+        finally:
+            self.lock.release()
+
+    @staticmethod
+    def _write_env() -> None:
+        ENV.write_text(f'export WEFT_URL="unix://{SOCKET}"\nexport PATH="{BIN.parent}/venv/bin:{BIN}:$PATH"\n')
+
+
+def _digest(topology: Topology) -> str:
+    return hashlib.sha256(topology.path.read_bytes()).hexdigest()
+
+
+def _read_or_none() -> State | None:
+    try:
+        return State.read()
+    except LabError:
+        return None
+
+
+def _unleased(files: dict[str, Path]) -> str:
+    return f"no DHCP lease for {', '.join(name for name, file in files.items() if not file.exists())}"
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a build as Ctrl-C does: with everything removed. (In the main thread only.)"""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    except ValueError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

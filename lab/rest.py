@@ -1,0 +1,110 @@
+"""The lab as an operator: it enrols its cloudlets, endpoints and devices over the controller's REST API."""
+
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from lab.errors import LabError
+from lab.paths import SOCKET
+from lab.topology import Cloudlet, Endpoint, Station, Topology
+
+Json = dict[str, Any]
+
+
+class Rest:
+    """The operator API on the controller's unix socket. Every refusal becomes a LabError with the problem's text."""
+
+    def __init__(self, timeout: float = 30) -> None:
+        transport = httpx.HTTPTransport(uds=str(SOCKET))
+        self.http = httpx.Client(transport=transport, base_url="http://controller", timeout=timeout)
+
+    def get(self, path: str, **query: str) -> Json:
+        return self._call("GET", path, params=query)
+
+    def items(self, path: str, **query: str) -> list[Json]:
+        """All items of a list, page after page."""
+        found: list[Json] = []
+        while True:
+            page = self.get(path, **query)
+            found += page["items"]
+            if not page.get("next"):
+                return found
+            query["cursor"] = page["next"]
+
+    def post(self, path: str, body: Json | None = None, **query: str) -> Json:
+        return self._call("POST", path, json=body, params=query)
+
+    def delete(self, path: str, **query: str) -> Json:
+        return self._call("DELETE", path, params=query)
+
+    def ready(self) -> bool:
+        """Whether the controller answers and says it is ready."""
+        try:
+            return self.http.get("/readyz").status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def invite(self, cloudlet: Cloudlet) -> str:
+        """Creates a cloudlet; returns its one-time token."""
+        body = {"name": cloudlet.name, "pe": cloudlet.pe, "vtep": cloudlet.vtep}
+        return str(self.post("/cloudlets", body)["token"])
+
+    def connected(self, cloudlet: Cloudlet) -> bool:
+        """Whether a cloudlet is active and its agent keeps its stream open."""
+        found = self.get(f"/cloudlets/{cloudlet.name}")
+        return found["state"] == "active" and bool(found["agent"] and found["agent"]["connected"])
+
+    def create_endpoint(self, cloudlet: Cloudlet, endpoint: Endpoint) -> None:
+        body: Json = {"name": endpoint.name, "cloudlet": cloudlet.name, "prefix": endpoint.prefix}
+        body["ports"] = list(endpoint.ports)
+        if endpoint.vni is not None:
+            body["vni"] = endpoint.vni
+        self.post("/endpoints", body)
+
+    def register(self, topology: Topology, device: Station) -> None:
+        """Registers a device together with the VM that works for it, if it has one."""
+        body: Json = {"name": device.name, **device.identity}
+        for _, station in topology.stations:
+            if station.works_for == device.name:
+                body["vm"] = station.identity
+        self.post("/devices", body)
+
+    def sessions(self) -> set[tuple[str, str]]:
+        """(route server, peer) of every BGP session that is established."""
+        return {
+            (server["name"], session["peer"])
+            for server in self.get("/route-servers")["items"]
+            for session in server.get("sessions") or []
+            if session["state"] == "established"
+        }
+
+    def apply_policy(self, text: str, filename: str) -> Json:
+        headers = {"content-type": "application/yaml"}
+        return self._call("POST", "/policy/apply", content=text, headers=headers, params={"filename": filename})
+
+    def _call(self, method: str, path: str, **arguments: Any) -> Json:
+        try:
+            answer = self.http.request(method, f"/api/v1{path}", **arguments)
+        except httpx.HTTPError as error:
+            raise LabError(f"the controller does not answer {method} {path}: {error or type(error).__name__}") from None
+        if answer.is_success:
+            return dict(answer.json()) if answer.content else {}
+        raise LabError(f"{method} {path}: {_refusal(answer)}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.http.close()
+
+
+def _refusal(answer: httpx.Response) -> str:
+    try:
+        problem = answer.json()
+        errors = "; ".join(f"{error.get('field')}: {error.get('message')}" for error in problem.get("errors", []))
+        return f"{problem.get('detail') or problem.get('title')}{f' ({errors})' if errors else ''}"
+    except (ValueError, AttributeError):
+        return f"{answer.status_code} {answer.text[:200]}"

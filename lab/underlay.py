@@ -1,0 +1,86 @@
+"""The region below the fabric: namespaces, cables, addresses, static routes, the WAN's emulation, devices' wires."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from lab import netns, wan
+from lab.plan import Plan
+from lab.topology import Topology
+
+T = TypeVar("T")
+
+WORKERS = 6  # enough to keep two cores busy; more only queue in the kernel's network lock
+
+ROUTER = {
+    "net.ipv4.ip_forward": "1",
+    # A frame may come in over another link than the one its answer leaves by; strict filtering would drop it.
+    "net.ipv4.conf.all.rp_filter": "0",
+    "net.ipv4.conf.default.rp_filter": "0",
+    "net.ipv4.conf.all.send_redirects": "0",
+    "net.ipv4.conf.default.send_redirects": "0",
+}
+STATION = {"net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.default.rp_filter": "0"}
+
+
+def station_node(cloudlet: str, station: str) -> str:
+    """The node name of a device or VM."""
+    return f"{cloudlet}-{station}"
+
+
+def nodes(topology: Topology) -> list[str]:
+    """Every node that gets a namespace, the relay's included."""
+    stations = (station_node(cloudlet.name, station.name) for cloudlet, station in topology.stations)
+    return [*topology.nodes, "wan", *stations]
+
+
+def lay(topology: Topology, plan: Plan, emulator: wan.Emulator) -> None:
+    """Cables, addresses and routes in namespaces that exist and are empty."""
+    cables = wan.cables(plan.lines, emulator)
+    for cloudlet, station in topology.stations:
+        port = (netns.PREFIX + cloudlet.name, port_name(topology, station.name))
+        cables.append((port, (netns.PREFIX + station_node(cloudlet.name, station.name), "eth0")))
+    netns.cables(cables)
+    parallel(lambda node: _configure_node(node, topology, plan), topology.nodes)
+    parallel(lambda name: _configure_station(name, topology), [station.name for _, station in topology.stations])
+
+
+def port_name(topology: Topology, station: str) -> str:
+    """The cloudlet's side of a device's wire: `l{index of the endpoint}-{station}`."""
+    cloudlet, found = next(pair for pair in topology.stations if pair[1].name == station)
+    return f"l{cloudlet.endpoint(found.endpoint).index}-{found.name}"
+
+
+def parallel(work: Callable[[T], object], items: Iterable[T]) -> None:
+    """Does `work` for every item, a few at a time; raises the first failure after all have ended."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for done in [pool.submit(work, item) for item in items]:
+            done.result()
+
+
+def _configure_node(node: str, topology: Topology, plan: Plan) -> None:
+    loopback = plan.loopbacks[node]
+    lines = [f"addr add {loopback}/32 dev lo"]
+    sysctl = dict(ROUTER)
+    plain = []
+    for line in plan.lines:
+        for port in (line.a, line.b):
+            if port.node == node:
+                sysctl[f"net.ipv6.conf.{port.name}.disable_ipv6"] = "1"
+                lines += [f"addr add {port.address}/31 dev {port.name}", f"link set {port.name} up"]
+                plain.append(port.name)
+    for route in plan.routes[node]:
+        lines.append(f"route add {route.destination}/32 via {route.via} dev {route.interface} src {loopback}")
+    for cloudlet, station in topology.stations:
+        if cloudlet.name == node:
+            name = port_name(topology, station.name)
+            lines.append(f"link set {name} up")
+            plain.append(name)
+    netns.configure(netns.PREFIX + node, sysctl=sysctl, ip=lines, plain=plain)
+
+
+def _configure_station(name: str, topology: Topology) -> None:
+    cloudlet, station = next(pair for pair in topology.stations if pair[1].name == name)
+    lines = [f"link set eth0 address {station.mac}", "link set eth0 up"]
+    where = netns.PREFIX + station_node(cloudlet.name, name)
+    netns.configure(where, sysctl=STATION, ip=lines, plain=["eth0"])
