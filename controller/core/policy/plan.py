@@ -1,12 +1,9 @@
 """What would change if a policy were applied. Pure: the inventory comes in, the plan goes out."""
 
 import difflib
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from controller.core.policy.document import Path
 from controller.core.policy.errors import PolicyError, PolicyInvalid
 from controller.core.policy.form import Policy, PolicyVcp
 from controller.wire.flavours import Flavour
@@ -60,10 +57,9 @@ class Plan:
 
 
 def plan(policy: Policy, inventory: Inventory) -> Plan:
-    """The steps from what is to what `policy` says. Raises PolicyInvalid when it names what does not exist, mixes
-    flavours or VNIs in a pool, or would make one endpoint see overlapping prefixes."""
-    errors = list(_errors_of_names(policy, inventory)) or list(_errors_of_pools(policy, inventory))
-    if errors:
+    """The steps from what is to what `policy` says. Raises PolicyInvalid when it names what does not exist or mixes
+    flavours. Whether two members get along (prefixes, VNIs) is for `pools` to say, as for any join."""
+    if errors := list(_errors(policy, inventory)):
         raise PolicyInvalid(errors)
     wanted = {vcp.name: vcp for vcp in policy.vcps}
     kept = {name: vcp for name, vcp in inventory.vcps.items() if name in wanted}
@@ -87,7 +83,7 @@ def plan(policy: Policy, inventory: Inventory) -> Plan:
     )
 
 
-def _errors_of_names(policy: Policy, inventory: Inventory) -> Iterator[PolicyError]:
+def _errors(policy: Policy, inventory: Inventory) -> Iterator[PolicyError]:
     for vcp in policy.vcps:
         old = inventory.vcps.get(vcp.name)
         if old is not None and old.flavour is not vcp.flavour:
@@ -96,7 +92,7 @@ def _errors_of_names(policy: Policy, inventory: Inventory) -> Iterator[PolicyErr
                 f"VCP '{vcp.name}' is {old.flavour} and cannot become {vcp.flavour}: delete it first",
             )
         for i, name in enumerate(vcp.members):
-            here: Path = ("vcps", vcp.name, "members", i)
+            here = ("vcps", vcp.name, "members", i)
             endpoint = inventory.endpoints.get(name)
             if endpoint is None:
                 close = difflib.get_close_matches(name, list(inventory.endpoints), n=1)
@@ -106,68 +102,3 @@ def _errors_of_names(policy: Policy, inventory: Inventory) -> Iterator[PolicyErr
                 yield policy.error(
                     here, f"endpoint '{name}' is {endpoint.flavour}, and VCP '{vcp.name}' is {vcp.flavour}"
                 )
-
-
-def _errors_of_pools(policy: Policy, inventory: Inventory) -> Iterator[PolicyError]:
-    for vcp in policy.vcps:
-        first = inventory.endpoints[vcp.members[0]].vni if vcp.members else None
-        for i, name in enumerate(vcp.members):
-            vni = inventory.endpoints[name].vni
-            if vni != first:
-                yield policy.error(
-                    ("vcps", vcp.name, "members", i),
-                    f"endpoint '{name}' has VNI {vni}, and '{vcp.members[0]}' has {first}: "
-                    f"all members of an EVPN pool have the same",
-                )
-    yield from _overlaps(policy, inventory)
-
-
-def _overlaps(policy: Policy, inventory: Inventory) -> Iterator[PolicyError]:
-    """An endpoint has a route to every prefix it shares a pool with, so no two of these may overlap; pools that are
-    not the policy's count as well. Endpoints in the same set of pools see the same prefixes, and are looked at once."""
-    pools = {n: vcp.members for n, vcp in inventory.vcps.items() if not vcp.managed_by_policy}
-    pools |= {vcp.name: frozenset(vcp.members) for vcp in policy.vcps}
-    pools_of: dict[str, set[str]] = defaultdict(set)
-    for name, members in pools.items():
-        for member in members:
-            pools_of[member].add(name)
-    seen: set[frozenset[str]] = set()
-    for viewer in sorted(pools_of):
-        names = frozenset(pools_of[viewer])
-        if names in seen:
-            continue
-        seen.add(names)
-        visible = sorted({member for name in names for member in pools[name] if member in inventory.endpoints})
-        networks = sorted(
-            ((ip_network(inventory.endpoints[member].prefix), member) for member in visible),
-            key=lambda entry: (_order(entry[0]), entry[1]),
-        )
-        wide: tuple[IPv4Network | IPv6Network, str] | None = None
-        for network, member in networks:
-            if wide is not None and network.version == wide[0].version and network.overlaps(wide[0]):
-                yield from _overlap(policy, viewer, names, (wide[1], str(wide[0])), (member, str(network)))
-            else:
-                wide = network, member
-
-
-def _order(network: IPv4Network | IPv6Network) -> tuple[int, int, int]:
-    return network.version, int(network.network_address), network.prefixlen
-
-
-def _overlap(
-    policy: Policy, viewer: str, names: frozenset[str], a: tuple[str, str], b: tuple[str, str]
-) -> Iterator[PolicyError]:
-    """Said where the last of those concerned stands in the file. An overlap that the policy has no part in is not its
-    error."""
-    entries = {
-        ("vcps", vcp.name, "members", i): name
-        for vcp in policy.vcps
-        if vcp.name in names
-        for i, name in enumerate(vcp.members)
-        if name in (viewer, a[0], b[0])
-    }
-    if not entries:
-        return
-    where = max(entries, key=lambda path: policy.places.get(path, (1, 1)))
-    through = "" if viewer in (a[0], b[0]) else f", and '{viewer}' would reach both"
-    yield policy.error(where, f"the prefix {a[1]} of '{a[0]}' overlaps {b[1]} of '{b[0]}'{through}")

@@ -1,0 +1,171 @@
+"""The controller's REST API as the commands use it. The only file that imports httpx."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from controller.cli.failures import Refused, Unreachable, WrongUsage
+from controller.cli.session import session
+
+SOCKETS = (Path("/run/weft-lab/controller.sock"), Path("/run/weft/controller.sock"))
+TCP = "http://127.0.0.1:8080"
+TIMEOUT = 60.0
+"""Seconds. A change waits for every route server and agent concerned, so this is well above the controller's own."""
+
+Json = dict[str, Any]
+
+
+def path(*segments: str) -> str:
+    """A path below /api/v1 made of names, each quoted whole."""
+    return "/api/v1/" + "/".join(quote(segment, safe="") for segment in segments)
+
+
+def controller_url() -> str:
+    """`--url`, else WEFT_URL, else the lab's socket, else the machine's, else TCP on this machine."""
+    if chosen := session.url or os.environ.get("WEFT_URL"):
+        return chosen
+    for socket in SOCKETS:
+        if socket.exists():
+            return f"unix://{socket}"
+    return TCP
+
+
+def transport(url: str) -> httpx.BaseTransport | None:
+    """How to reach `url`: over a unix socket, or as httpx does by itself."""
+    return httpx.HTTPTransport(uds=urlsplit(url).path) if url.startswith("unix:") else None
+
+
+class Client:
+    """One conversation with the controller. Methods return decoded JSON and raise Refused or Unreachable."""
+
+    def __init__(self, timeout: float = TIMEOUT) -> None:
+        self.url = controller_url()
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("unix", "http", "https") or not (parts.netloc or parts.path):
+            raise WrongUsage(f"{self.url!r} is not a controller's URL: it begins with unix://, http:// or https://")
+        if parts.scheme == "unix" and not (parts.path and not parts.netloc):
+            raise WrongUsage(f"{self.url!r}: a socket's path is absolute, as in unix:///run/weft/controller.sock")
+        token = os.environ.get("WEFT_TOKEN", "")
+        try:
+            self._http = httpx.Client(
+                base_url="http://controller" if parts.scheme == "unix" else self.url,
+                transport=transport(self.url),
+                headers={"Authorization": f"Bearer {token}"} if token else {},
+                timeout=timeout,
+                trust_env=parts.scheme == "https",
+            )
+        except (httpx.InvalidURL, ValueError) as error:
+            raise WrongUsage(f"{self.url!r} is not a controller's URL: {error}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def get(self, path: str, **params: object) -> Any:
+        """One document."""
+        return self._send("GET", path, params)
+
+    def items(self, path: str, limit: int | None = None, **params: object) -> Iterator[Json]:
+        """All items of a list, page by page, or the first `limit`."""
+        cursor, left = None, limit
+        while True:
+            page = self._send("GET", path, {**params, "cursor": cursor, "limit": left and min(left, 1000)})
+            for item in page["items"]:
+                yield item
+                left = None if left is None else left - 1
+            cursor = page.get("next")
+            if not cursor or left == 0:
+                return
+
+    def post(self, path: str, body: Json | None = None, **params: object) -> Any:
+        """A creation or an action."""
+        return self._send("POST", path, params, json=body)
+
+    def post_yaml(self, path: str, text: str, **params: object) -> Any:
+        """A policy."""
+        return self._send("POST", path, params, content=text.encode(), headers={"Content-Type": "application/yaml"})
+
+    def delete(self, path: str, **params: object) -> Any:
+        """A removal."""
+        return self._send("DELETE", path, params)
+
+    def events(self, path: str, last_id: str | None) -> Iterator[tuple[str, str]]:
+        """Server-sent events as (id, data), until the controller ends the stream."""
+        from httpx_sse import SSEError, connect_sse
+
+        headers = {"Last-Event-ID": last_id} if last_id else {}
+        with (
+            self._failures(),
+            connect_sse(self._http, "GET", path, headers=headers, timeout=httpx.Timeout(TIMEOUT, read=None)) as source,
+        ):
+            self._check(source.response)
+            try:
+                for event in source.iter_sse():
+                    yield event.id, event.data
+            except SSEError as error:
+                raise Unreachable(f"{self.url} did not answer with an event stream: {error}") from None
+
+    def _send(self, method: str, path: str, params: dict[str, object], **content: Any) -> Any:
+        query = {name: _text(value) for name, value in params.items() if value is not None}
+        with self._failures():
+            response = self._http.request(method, path, params=query, **content)
+            self._check(response)
+            if not response.content:
+                return None
+            try:
+                return response.json()
+            except ValueError:
+                raise Unreachable(f"{self.url} answered {path} with something that is not JSON: is it Weft?") from None
+
+    def _check(self, response: httpx.Response) -> None:
+        if response.is_success:
+            return
+        response.read()
+        try:
+            problem = response.json()
+        except ValueError:
+            problem = {}
+        if not isinstance(problem, dict):
+            problem = {}
+        title = str(problem.get("title") or response.reason_phrase or "refused")
+        lines = [f"{title}: {problem['detail']}" if problem.get("detail") else f"{title} ({response.status_code})"]
+        lines += [
+            f"  {error['field']}: {error['message']}" if error.get("field") else f"  {error.get('message')}"
+            for error in problem.get("errors") or []
+            if isinstance(error, dict) and error.get("message") != problem.get("detail")
+        ]
+        if response.status_code == 401 and "WEFT_TOKEN" not in os.environ:
+            lines.append("  WEFT_TOKEN is not set; over a network it holds the operators' token")
+        if response.status_code >= 500:
+            raise Unreachable(f"the controller at {self.url} failed:", *lines)
+        raise Refused({"status": response.status_code, **problem}, lines)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """httpx's errors as sentences."""
+        try:
+            yield
+        except httpx.TimeoutException:
+            raise Unreachable(f"the controller at {self.url} did not answer in time") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            reason = str(error) or type(error).__name__
+            raise Unreachable(f"no controller at {self.url}: {reason}", *_advice(self.url, reason)) from None
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _advice(url: str, reason: str) -> tuple[str, ...]:
+    if "Permission denied" in reason:
+        return ("  the socket belongs to the controller's user: run weft as that user or root",)
+    if url == TCP:
+        return ("  --url or WEFT_URL says where it is; `weft lab up` starts one on this machine",)
+    return ()

@@ -1,0 +1,116 @@
+"""`weft cloudlet`: edge sites and their enrolment."""
+
+from typing import Annotated, Any
+
+import typer
+
+from controller.cli.arguments import Cloudlet, NewName
+from controller.cli.client import Client, path
+from controller.cli.failures import WrongUsage
+from controller.cli.noun import Noun
+from controller.cli.output import at, card, done, rows, when
+from controller.wire.flavours import Flavour
+
+app = Noun("cloudlet", "Edge sites: invite, enrol, drain, remove.")
+
+COLUMNS = [
+    ("NAME", at("name")),
+    ("PE", at("pe")),
+    ("STATE", at("state")),
+    ("VTEP", at("vtep")),
+    ("AGENT", at("agent", "connected")),
+    ("SEEN", when("agent", "last_seen")),
+    ("GENERATION", at("agent", "generation")),
+]
+DETAILS = [
+    *COLUMNS[:4],
+    ("LABELS", at("labels")),
+    ("LATITUDE", at("latitude")),
+    ("LONGITUDE", at("longitude")),
+    ("AGENT CONNECTED", at("agent", "connected")),
+    ("AGENT SEEN", when("agent", "last_seen")),
+    ("AGENT VERSION", at("agent", "version")),
+    ("AGENT GENERATION", at("agent", "generation")),
+]
+
+
+@app.verb("list", "weft cloudlet list\nweft cloudlet list --output json")
+def list_() -> None:
+    """Who is enrolled, and whose agent is connected."""
+    with Client() as api:
+        rows(api.items(path("cloudlets")), COLUMNS, "no cloudlets yet: `weft cloudlet add` invites one")
+
+
+@app.verb("show", "weft cloudlet show c1")
+def show(name: Cloudlet) -> None:
+    """One cloudlet in full."""
+    with Client() as api:
+        card(api.get(path("cloudlets", name)), DETAILS)
+
+
+@app.verb(
+    "add", "weft cloudlet add c1 --vtep 198.51.100.1\nweft cloudlet add c2 --vtep 198.51.100.2 --pe evpn --approval"
+)
+def add(
+    name: NewName,
+    vtep: Annotated[str, typer.Option(help="Address of its tunnels and BGP sessions.")],
+    pe: Annotated[Flavour, typer.Option(help="The kind of PE there.")] = Flavour.VPLS,
+    approval: Annotated[
+        bool, typer.Option("--approval", help="Wait for `weft cloudlet approve` after enrolment.")
+    ] = False,
+    token_seconds: Annotated[int, typer.Option(help="How long the token can be used.")] = 3600,
+    label: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="May be given more than once.")] = None,
+    latitude: Annotated[float | None, typer.Option(help="Degrees north.")] = None,
+    longitude: Annotated[float | None, typer.Option(help="Degrees east.")] = None,
+) -> None:
+    """Invite a cloudlet. Prints the one-time token that its agent enrols with."""
+    labels = dict(_label(text) for text in label or [])
+    body: dict[str, Any] = {"name": name, "pe": pe, "vtep": vtep, "approval": approval, "token_seconds": token_seconds}
+    body |= {"labels": labels, "latitude": latitude, "longitude": longitude}
+    with Client() as api:
+        _token(name, api.post(path("cloudlets"), {k: v for k, v in body.items() if v is not None}), "invited")
+
+
+@app.verb("token", "weft cloudlet token c1")
+def token(name: Cloudlet) -> None:
+    """A new one-time token; the one before can no longer be used."""
+    with Client() as api:
+        _token(name, api.post(path("cloudlets", name, "token")), "has a new token")
+
+
+@app.verb("approve", "weft cloudlet approve c1")
+def approve(name: Cloudlet) -> None:
+    """Let a cloudlet that has enrolled take part."""
+    with Client() as api:
+        done(api.post(path("cloudlets", name, "approve")), f"{name} is approved")
+
+
+@app.verb("drain", "weft cloudlet drain c1")
+def drain(name: Cloudlet) -> None:
+    """Nothing new there; what is there goes on until it is gone."""
+    with Client() as api:
+        done(api.post(path("cloudlets", name, "drain")), f"{name} is draining")
+
+
+@app.verb("remove", "weft cloudlet remove c1")
+def remove(name: Cloudlet) -> None:
+    """Take a cloudlet out of the region; its credential is worth nothing afterwards."""
+    with Client() as api:
+        done(api.delete(path("cloudlets", name)), f"{name} is removed")
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise WrongUsage(f"--label {text!r}: a label is KEY=VALUE")
+    return key, value
+
+
+def _token(name: str, answer: dict[str, Any], what: str) -> None:
+    expires = when("token_expires_at")(answer)
+    done(
+        answer,
+        f"{name} {what}; it enrols with this token, once, until it expires ({expires}):",
+        f"  {answer.get('token')}",
+        "Put it into the file that `token_file` of the agent's configuration names. It is not shown again.",
+    )

@@ -1,0 +1,28 @@
+"""Names for the shell to complete. A controller that is away or refuses gives none, and quickly."""
+
+from collections.abc import Callable
+
+import typer
+
+from controller.cli.session import session
+
+PATIENCE = 1.0
+"""Seconds that a person waits for the Tab key."""
+
+
+def names(noun: str) -> Callable[[typer.Context, str], list[str]]:
+    """Completes the names of a collection (`cloudlets`, `endpoints`, `vcps`, `devices`)."""
+
+    def complete(context: typer.Context, incomplete: str) -> list[str]:
+        from controller.cli.client import Client, path
+        from controller.cli.failures import Failure
+
+        given = context.params.get("url") or context.find_root().params.get("url")
+        session.url = given or session.url
+        try:
+            with Client(timeout=PATIENCE) as api:
+                return [item["name"] for item in api.items(path(noun)) if item["name"].startswith(incomplete)]
+        except (Failure, KeyError, TypeError):
+            return []
+
+    return complete

@@ -1,0 +1,50 @@
+"""`weft device`: mobile devices and the machines that work for them."""
+
+from typing import Annotated, Any
+
+import typer
+
+from controller.cli.arguments import Device, NewName
+from controller.cli.client import Client, path
+from controller.cli.noun import Noun
+from controller.cli.output import at, done, rows
+
+app = Noun("device", "Mobile devices, each with the VM that serves it.")
+
+COLUMNS = [
+    ("NAME", at("name")),
+    ("MAC", at("mac")),
+    ("CLIENT ID", at("client_id")),
+    ("VM MAC", at("vm", "mac")),
+    ("VM CLIENT ID", at("vm", "client_id")),
+]
+
+
+@app.verb("list", "weft device list")
+def list_() -> None:
+    """All devices that are registered or were seen."""
+    with Client() as api:
+        rows(api.items(path("devices")), COLUMNS, "no devices")
+
+
+@app.verb("add", "weft device add ana --mac 02:00:5e:00:00:01 --vm-mac 02:00:5e:00:00:02")
+def add(
+    name: NewName,
+    mac: Annotated[str | None, typer.Option(help="The device's MAC address.")] = None,
+    client_id: Annotated[str | None, typer.Option(help="Its DHCP client id (option 61), hex.")] = None,
+    vm_mac: Annotated[str | None, typer.Option(help="The VM's MAC address.")] = None,
+    vm_client_id: Annotated[str | None, typer.Option(help="The VM's DHCP client id, hex.")] = None,
+) -> None:
+    """Register a device and its VM: it gets an even address, the VM the odd one above, at every cloudlet."""
+    vm = {k: v for k, v in (("mac", vm_mac), ("client_id", vm_client_id)) if v is not None}
+    body: dict[str, Any] = {"name": name, "mac": mac, "client_id": client_id, "vm": vm or None}
+    with Client() as api:
+        answer = api.post(path("devices"), {k: v for k, v in body.items() if v is not None})
+        done(answer, f"{name} is registered" + (" with its VM" if vm else ""))
+
+
+@app.verb("remove", "weft device remove ana")
+def remove(name: Device) -> None:
+    """Forget a device."""
+    with Client() as api:
+        done(api.delete(path("devices", name)), f"{name} is removed")

@@ -1,0 +1,27 @@
+"""`weft doctor`: do intent, rule sets, Adj-RIB-Out and kernels agree?"""
+
+from controller.cli.client import Client, path
+from controller.cli.failures import CheckFailed
+from controller.cli.output import emit, plain, say
+from controller.cli.session import session
+
+
+def doctor() -> None:
+    """Compare intent with rule sets, Adj-RIB-Out and kernels, and name every difference.
+
+    Ends with 0 when all agree, with 1 when something differs."""
+    with Client() as api:
+        answer = api.get(path("doctor"))
+    differences = answer["differences"]
+    if session.json:
+        emit(answer)
+    else:
+        checked = ", ".join(f"{plain(count)} {what.replace('_', ' ')}" for what, count in answer["checked"].items())
+        say(f"compared {checked or 'nothing'}")
+        for difference in differences:
+            say(f"✗ {plain(difference['where'])}: {plain(difference['text'])}")
+            say(f"    expected {plain(difference['expected'])}; found {plain(difference['found'])}")
+        if answer["ok"]:
+            say("✓ all agree")
+    if not answer["ok"]:
+        raise CheckFailed(f"{len(differences)} difference{'' if len(differences) == 1 else 's'}")

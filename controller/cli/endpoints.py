@@ -1,0 +1,78 @@
+"""`weft endpoint`: the LANs of cloudlets and their attachment to the fabric."""
+
+from typing import Annotated, Any
+
+import typer
+
+from controller.cli.arguments import Endpoint, NewName, OfCloudlet
+from controller.cli.client import Client, path
+from controller.cli.completion import names
+from controller.cli.noun import Noun
+from controller.cli.output import at, card, done, rows
+
+app = Noun("endpoint", "LANs of cloudlets, with their prefix and site route target.")
+
+COLUMNS = [
+    ("NAME", at("name")),
+    ("CLOUDLET", at("cloudlet")),
+    ("FLAVOUR", at("flavour")),
+    ("PREFIX", at("prefix")),
+    ("GATEWAY", at("gateway")),
+    ("RT", at("rt")),
+    ("VCPS", at("vcps")),
+]
+DETAILS = [
+    *COLUMNS,
+    ("RD", at("rd")),
+    ("INDEX", at("index")),
+    ("VE ID", at("ve_id")),
+    ("VNI", at("vni")),
+    ("PORTS", at("ports")),
+    ("MTU", at("mtu")),
+    ("LEASE SECONDS", at("lease_seconds")),
+]
+
+
+@app.verb("list", "weft endpoint list\nweft endpoint list --cloudlet c1")
+def list_(cloudlet: OfCloudlet = None) -> None:
+    """All endpoints."""
+    with Client() as api:
+        found = (e for e in api.items(path("endpoints")) if cloudlet in (None, e["cloudlet"]))
+        rows(found, COLUMNS, "no endpoints")
+
+
+@app.verb("show", "weft endpoint show c1-lan")
+def show(name: Endpoint) -> None:
+    """One endpoint in full."""
+    with Client() as api:
+        card(api.get(path("endpoints", name)), DETAILS)
+
+
+@app.verb("add", "weft endpoint add c1-lan --cloudlet c1 --prefix 10.1.0.0/24 --port 'md*' --port eth1")
+def add(
+    name: NewName,
+    cloudlet: Annotated[str, typer.Option(help="Where the LAN is.", autocompletion=names("cloudlets"))],
+    prefix: Annotated[str, typer.Option(help="The LAN's addresses, in CIDR form, /29 or shorter.")],
+    gateway: Annotated[
+        str | None, typer.Option(help="The cloudlet's own address. [default: the prefix's first]")
+    ] = None,
+    port: Annotated[
+        list[str] | None, typer.Option(help="An interface or a pattern; may be given more than once.")
+    ] = None,
+    vni: Annotated[int | None, typer.Option(help="EVPN only: the pool's VNI. [default: 10000]")] = None,
+    mtu: Annotated[int | None, typer.Option(help="Bytes. [default: 1450]")] = None,
+    lease_seconds: Annotated[int | None, typer.Option(help="Lease time of addresses. [default: 3600]")] = None,
+) -> None:
+    """Attach a LAN of a cloudlet. Its site number, and with it its route target, is given now and stays."""
+    body: dict[str, Any] = {"name": name, "cloudlet": cloudlet, "prefix": prefix, "gateway": gateway}
+    body |= {"ports": port or [], "vni": vni, "mtu": mtu, "lease_seconds": lease_seconds}
+    with Client() as api:
+        answer = api.post(path("endpoints"), {k: v for k, v in body.items() if v is not None})
+        done(answer, f"{name} is {answer.get('prefix')} at {cloudlet}, site route target {answer.get('rt')}")
+
+
+@app.verb("remove", "weft endpoint remove c1-lan")
+def remove(name: Endpoint) -> None:
+    """Detach a LAN; it leaves its pools first."""
+    with Client() as api:
+        done(api.delete(path("endpoints", name)), f"{name} is removed")

@@ -1,0 +1,48 @@
+"""`weft event`: what happened, and what happens."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from controller.cli.client import Client, path
+from controller.cli.noun import Noun
+from controller.cli.output import Row, at, plain, rows, say
+from controller.cli.session import session
+
+app = Noun("event", "What happened in the region, and what happens now.")
+
+MEANING = {"id", "at", "time", "kind", "type", "event"}
+
+
+def _kind(row: Row) -> object:
+    return row.get("kind") or row.get("type") or row.get("event")
+
+
+def _text(row: Row) -> object:
+    """The event's own sentence, else all it carries."""
+    return row.get("text") or row.get("message") or {k: v for k, v in row.items() if k not in MEANING and v is not None}
+
+
+COLUMNS = [("ID", at("id")), ("AT", lambda row: row.get("at") or row.get("time")), ("KIND", _kind), ("WHAT", _text)]
+After = Annotated[str | None, typer.Option(metavar="ID", help="Only what came after this event.")]
+
+
+@app.verb("list", "weft event list\nweft event list --after 120 --limit 20")
+def list_(after: After = None, limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100) -> None:
+    """Events that are kept."""
+    with Client() as api:
+        answer = api.get(path("events"), after=after, limit=limit)
+    rows(answer["items"], COLUMNS, "no events")
+
+
+@app.verb("follow", "weft event follow\nweft event follow --after 120 --output json")
+def follow(after: After = None) -> None:
+    """Events as they happen, until Ctrl-C. With JSON, one document a line."""
+    with Client() as api:
+        for number, data in api.events(path("events"), after):
+            event = json.loads(data)
+            if session.json:
+                print(json.dumps(event, ensure_ascii=False), flush=True)
+            else:
+                say(f"{plain(event.get('id') or number):>6}  {plain(_kind(event)):<16}  {plain(_text(event))}")

@@ -1,0 +1,135 @@
+"""`weft lab`: a whole region in network namespaces on this machine."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from controller.cli.failures import CheckFailed, Failure, WrongUsage
+from controller.cli.noun import Noun
+from controller.cli.output import at, emit, plain, rows, say
+from controller.cli.session import session
+
+if TYPE_CHECKING:
+    from lab.region import Region
+
+app = Noun("lab", "A whole region in network namespaces on this machine, with real daemons. Needs root.")
+
+COLUMNS = [
+    ("NAME", at("name")),
+    ("NODE", at("node")),
+    ("STATE", at("state")),
+    ("PID", at("pid")),
+    ("MEMORY", lambda row: f"{(row.get('resident_bytes') or 0) / 2**20:.0f} MiB"),
+    ("CPU", lambda row: f"{row.get('cpu_seconds') or 0:.1f} s"),
+    ("LOG", at("log")),
+]
+
+
+@app.verb("up", "weft lab up\nweft lab up lab/topologies/small.yaml")
+def up(
+    topology: Annotated[
+        Path | None, typer.Argument(help="A topology file. [default: lab/topologies/demo.yaml]")
+    ] = None,
+) -> None:
+    """Build the region: PEs, route servers, controller, agents, devices. On failure nothing stays behind."""
+    region = _lab()
+    from lab.errors import LabError
+    from lab.paths import ROOT
+
+    path = topology or ROOT / "lab/topologies/demo.yaml"
+    if not path.is_file():
+        raise WrongUsage(f"{path}: there is no such topology file")
+    try:
+        region.load(path).up(_progress)
+    except LabError as error:
+        raise Failure(str(error)) from None
+
+
+@app.verb("status", "weft lab status")
+def status() -> None:
+    """What runs in the lab. Ends with 1 when the lab is not up or a daemon of it has stopped."""
+    found = _running()
+    summary, daemons = found.summary(), found.status()
+    stopped = [plain(row["name"]) for row in daemons if row.get("state") != "running"]
+    if session.json:
+        emit({**summary, "daemons": daemons})
+    else:
+        say(
+            f"{plain(summary['topology'])}: {plain(summary['phase'])}, {summary['namespaces']} namespaces, "
+            f"WAN by {plain(summary['wan'])}"
+        )
+        rows(daemons, COLUMNS, "nothing runs")
+        if leases := summary["leases"]:
+            say("", "addresses: " + plain(leases))
+    if stopped:
+        raise CheckFailed(f"stopped: {', '.join(stopped)}")
+
+
+@app.verb("down", "weft lab down")
+def down() -> None:
+    """Remove whatever lab there is. Works from any state; only logs stay, below build/lab."""
+    region = _lab()
+    from lab.errors import LabError
+
+    try:
+        region.remove(_progress)
+    except LabError as error:
+        raise Failure(str(error)) from None
+
+
+@app.verb(
+    "exec",
+    "weft lab exec m1 -- ping -c 3 10.2.0.3\nweft lab exec c1 -- bridge fdb show",
+    context_settings={"allow_interspersed_args": False},
+)
+def execute(
+    node: Annotated[
+        str, typer.Argument(metavar="NODE", help="A cloudlet, device, VM, route server or the controller.")
+    ],
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run there.")],
+) -> None:
+    """Run a command in a node's network namespace; ends with the command's own exit code."""
+    _lab()
+    from lab import netns
+    from lab.errors import LabError
+
+    try:
+        argv = netns.command(_running().namespace(node), command)
+    except LabError as error:
+        raise WrongUsage(str(error)) from None
+    sys.stdout.flush()
+    os.execvp(argv[0], argv)
+
+
+def _lab() -> "type[Region]":
+    """The lab's code, for root only."""
+    if os.geteuid() != 0:
+        raise Failure("the lab makes network namespaces, and only root may: run it with sudo")
+    try:
+        from lab.region import Region
+    except ImportError as error:
+        raise Failure(
+            f"the lab needs the Python package {error.name}: run `make build`, or install the extra 'lab'"
+        ) from None
+    return Region
+
+
+def _running() -> "Region":
+    region = _lab()
+    from lab.errors import LabError
+
+    try:
+        found = region.running()
+    except LabError as error:
+        raise Failure(str(error)) from None
+    if found is None:
+        raise CheckFailed("no lab is up: `weft lab up` starts one")
+    return found
+
+
+def _progress(line: str) -> None:
+    """To standard error in JSON mode, where standard output is for programs."""
+    print(line, file=sys.stderr if session.json else sys.stdout, flush=True)

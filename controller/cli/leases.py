@@ -1,0 +1,69 @@
+"""`weft lease`: addresses that are given out."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from controller.cli.arguments import Device, Endpoint, OfEndpoint
+from controller.cli.client import Client, path
+from controller.cli.completion import names
+from controller.cli.noun import Noun
+from controller.cli.output import at, done, relative, rows, when
+
+app = Noun("lease", "Addresses that are given out, in pairs: device even, VM odd right above.")
+
+
+class Kind(StrEnum):
+    """Which of the pair."""
+
+    MD = "md"
+    VM = "vm"
+
+
+COLUMNS = [
+    ("ID", at("id")),
+    ("ADDRESS", at("address")),
+    ("KIND", at("kind")),
+    ("DEVICE", at("device")),
+    ("ENDPOINT", at("endpoint")),
+    ("EXPIRES", when("expires_at")),
+]
+LeaseId = Annotated[str, typer.Argument(metavar="ID", help="As `weft lease list` shows it.")]
+
+
+@app.verb("list", "weft lease list\nweft lease list --endpoint c1-lan\nweft lease list --device ana")
+def list_(
+    endpoint: OfEndpoint = None,
+    device: Annotated[str | None, typer.Option(help="Only of this device.", autocompletion=names("devices"))] = None,
+) -> None:
+    """Who has which address, and until when."""
+    with Client() as api:
+        rows(api.items(path("leases"), endpoint=endpoint, device=device), COLUMNS, "no leases")
+
+
+@app.verb("add", "weft lease add c1-lan ana\nweft lease add c1-lan ana --kind vm")
+def add(
+    endpoint: Endpoint,
+    device: Device,
+    kind: Annotated[Kind, typer.Option(help="For the device itself, or for its VM.")] = Kind.MD,
+) -> None:
+    """Lease an address by hand."""
+    with Client() as api:
+        answer = api.post(path("leases"), {"endpoint": endpoint, "device": device, "kind": kind})
+        done(answer, f"{answer['address']} is leased to {device}, expires {relative(answer.get('expires_at'))}")
+
+
+@app.verb("renew", "weft lease renew 17")
+def renew(id: LeaseId) -> None:
+    """Begin the lease time anew."""
+    with Client() as api:
+        answer = api.post(path("leases", id, "renew"))
+        done(answer, f"{answer['address']} expires {relative(answer.get('expires_at'))}")
+
+
+@app.verb("release", "weft lease release 17")
+def release(id: LeaseId) -> None:
+    """Give an address back; the device gets the same pair when it returns."""
+    with Client() as api:
+        done(api.delete(path("leases", id)), f"lease {id} is released")

@@ -1,0 +1,90 @@
+"""A noun of the command line. Every command of it takes `--url` and `--output`, and ends with a code that means
+something; the commands themselves only call, print, and raise Failure."""
+
+import functools
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from controller.cli.failures import Failure, Refused
+from controller.cli.session import Output, session
+
+Url = Annotated[
+    str | None,
+    typer.Option("--url", metavar="URL", help="The controller: unix:///PATH or http(s)://HOST:PORT. [env: WEFT_URL]"),
+]
+Format = Annotated[
+    Output | None,
+    typer.Option("--output", "-o", help="A table for people or JSON for programs."),
+]
+
+
+def set_session(url: str | None, output: Output | None) -> None:
+    """What was said last holds."""
+    session.url = url or session.url
+    session.output = output or session.output
+
+
+class Noun(typer.Typer):
+    """`weft NOUN VERB`. `name` is singular."""
+
+    def __init__(self, name: str, help: str) -> None:
+        super().__init__(
+            name=name,
+            help=help,
+            no_args_is_help=True,
+            rich_markup_mode=None,
+            context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        )
+
+    def verb(self, name: str, example: str, **settings: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """A command. Its docstring is the help; `example` is shown below it."""
+        lines = "\n".join(f"  {line.strip()}" for line in example.strip().splitlines())
+
+        def decorate(function: Callable[..., None]) -> Callable[..., None]:
+            self.command(name, epilog=f"\b\nExamples:\n{lines}", **settings)(_command(function))
+            return function
+
+        return decorate
+
+
+def _command(function: Callable[..., None]) -> Callable[..., None]:
+    """`function` with the two options and with failures turned into exit codes."""
+
+    @functools.wraps(function)
+    def run(*args: Any, url: str | None = None, output: Output | None = None, **kwargs: Any) -> None:
+        set_session(url, output)
+        with_codes(function, *args, **kwargs)
+
+    signature = inspect.signature(function)
+    extra = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in (("url", Url), ("output", Format))
+    ]
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *extra])  # type: ignore[attr-defined]
+    run.__annotations__ = {**function.__annotations__, "url": Url, "output": Format}
+    return run
+
+
+def with_codes(function: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+    """Call, and end with the code and the words of a Failure; a defect of ours ends in one line and code 70."""
+    try:
+        function(*args, **kwargs)
+    except Failure as failure:
+        if session.json and isinstance(failure, Refused):
+            print(json.dumps(failure.problem, indent=2))
+        print("weft: " + "\n".join(failure.lines), file=sys.stderr)
+        raise typer.Exit(failure.exit_code) from None
+    except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if os.environ.get("WEFT_DEBUG"):
+            raise
+        said = f"{type(error).__name__}: {error}".splitlines()[0]
+        print(f"weft: this is a defect of weft itself: {said} (WEFT_DEBUG=1 shows where)", file=sys.stderr)
+        raise typer.Exit(70) from None

@@ -1,0 +1,185 @@
+"""`weft policy`: pools as text, checked before they are applied."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from controller.cli.arguments import DryRun
+from controller.cli.changes import print_change
+from controller.cli.client import Client, path
+from controller.cli.failures import CheckFailed, Failure, Refused, Unreachable, WrongUsage
+from controller.cli.noun import Noun
+from controller.cli.output import emit, plain, say
+from controller.cli.session import session
+
+app = Noun("policy", "Pools and members as YAML: check, plan, apply.")
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A policy; - is standard input.")]
+Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Policies; - is standard input.")]
+Error = dict[str, Any]
+
+
+@app.verb("check", "weft policy check policies/examples/*.yaml\nweft policy check --offline pools.yaml")
+def check(
+    files: Files, offline: Annotated[bool, typer.Option("--offline", help="The form only; ask no controller.")] = False
+) -> None:
+    """Is the policy right? Its form, and, when a controller answers, whether what it names exists."""
+    results = [_check(name, offline) for name in files]
+    if session.json:
+        emit(results)
+    bad = [result["file"] for result in results if result["errors"]]
+    if bad:
+        raise CheckFailed(f"{', '.join(bad)}: not right")
+
+
+def _check(name: str, offline: bool) -> dict[str, Any]:
+    text = _read(name)
+    errors, note = _form(name, text), "form only"
+    if not errors and not offline:
+        try:
+            with Client() as api:
+                api.post_yaml(path("policy", "check"), text, filename=name)
+            note = "form, and names at the controller"
+        except Unreachable as failure:
+            note = f"form only; {failure.lines[0]}"
+        except Refused as refused:
+            errors = _positions(refused)
+    if not session.json:
+        _print_errors(errors, text)
+        if not errors:
+            say(f"{name}: right ({note})")
+    return {"file": name, "ok": not errors, "checked": note, "errors": errors}
+
+
+@app.verb("plan", "weft policy plan pools.yaml")
+def plan(file: File) -> None:
+    """What would change if the policy were applied."""
+    text = _read(file)
+    with Client() as api:
+        answer = _send(api, "check", file, text)
+    if session.json:
+        emit(answer)
+    else:
+        _print_plan(answer.get("plan") or answer)
+
+
+@app.verb("apply", "weft policy apply pools.yaml\nweft policy apply pools.yaml --dry-run")
+def apply(file: File, dry_run: DryRun = False) -> None:
+    """Make the pools what the policy says. Pools made over REST that it does not name stay."""
+    if dry_run:
+        plan(file)
+        return
+    text = _read(file)
+    with Client() as api:
+        answer = _send(api, "apply", file, text)
+    if not session.json:
+        _print_plan(answer.get("plan") or answer)
+    change = answer.get("change") or answer
+    if "in_force" in change:
+        print_change(file, change)
+    elif session.json:
+        emit(answer)
+
+
+@app.verb("show", "weft policy show > pools.yaml")
+def show() -> None:
+    """The policy that was applied last, as it was written."""
+    with Client() as api:
+        answer = api.get(path("policy"))
+    if session.json:
+        emit(answer)
+    elif isinstance(answer, dict) and answer.get("text"):
+        sys.stdout.write(str(answer["text"]))
+    else:
+        raise CheckFailed("no policy has been applied")
+
+
+def _read(name: str) -> str:
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CheckFailed(f"{name}: not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise WrongUsage(f"{name}: {error.strerror}") from None
+
+
+def _form(name: str, text: str) -> list[Error]:
+    """Errors of form, found here without a controller."""
+    try:
+        from controller.core.policy import PolicyInvalid, parse
+    except ImportError as error:
+        raise Failure(
+            f"checking a form needs the Python package {error.name}: install weft with the extra 'cli'"
+        ) from None
+    try:
+        parse(text, name)
+    except PolicyInvalid as invalid:
+        return [vars(error) for error in invalid.errors]
+    return []
+
+
+def _send(api: Client, verb: str, name: str, text: str) -> dict[str, Any]:
+    """The controller's answer; errors with a place are shown with their lines."""
+    errors = _form(name, text)
+    if errors:
+        _print_errors(errors, text)
+        raise CheckFailed(f"{name}: not right; nothing was changed")
+    try:
+        answer = api.post_yaml(path("policy", verb), text, filename=name)
+    except Refused as refused:
+        found = _positions(refused)
+        if found:
+            _print_errors(found, text)
+        raise
+    return dict(answer)
+
+
+def _positions(refused: Refused) -> list[Error]:
+    """The problem's errors; a refusal without any that have a place is not about the text, and goes on its way."""
+    errors = refused.problem.get("errors")
+    found = (
+        [error for error in errors if isinstance(error, dict) and "line" in error] if isinstance(errors, list) else []
+    )
+    if not found:
+        raise refused
+    return found
+
+
+def _print_errors(errors: Iterable[Error], text: str) -> None:
+    """As compilers do it: file:line:column, the line, and a caret."""
+    lines = text.splitlines()
+    if session.json:
+        return
+    for error in errors:
+        line, column = int(error["line"]), int(error["column"])
+        print(f"{error['file']}:{line}:{column}: {plain(error['message'])}", file=sys.stderr)
+        if 0 < line <= len(lines):
+            print(f"  {plain(lines[line - 1])}\n  {' ' * (column - 1)}^", file=sys.stderr)
+
+
+def _print_plan(plan: dict[str, Any]) -> None:
+    """One line per step, with the sign that diff uses."""
+    steps = [f"+ VCP {_name(vcp)}" for vcp in plan.get("create") or []]
+    steps += [f"~ VCP {_name(vcp)} comes under the policy" for vcp in plan.get("adopt") or []]
+    steps += [f"~ VCP {_name(vcp)} is described anew" for vcp in plan.get("describe") or []]
+    steps += [f"- VCP {_name(vcp)}" for vcp in plan.get("delete") or []]
+    steps += ["+ {1} joins {0}".format(*_pair(step)) for step in plan.get("join") or []]
+    steps += ["- {1} leaves {0}".format(*_pair(step)) for step in plan.get("leave") or []]
+    say(*(map(plain, steps) if steps else ["nothing to change"]))
+
+
+def _name(vcp: object) -> str:
+    if isinstance(vcp, dict):
+        return str(vcp.get("name") or vcp.get("vcp"))
+    return str(vcp[0] if isinstance(vcp, list) else vcp)
+
+
+def _pair(step: object) -> tuple[str, str]:
+    """(pool, endpoint)."""
+    if isinstance(step, dict):
+        return str(step["vcp"]), str(step["endpoint"])
+    assert isinstance(step, list)
+    return str(step[0]), str(step[1])

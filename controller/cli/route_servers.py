@@ -1,0 +1,35 @@
+"""Route servers and their BGP sessions, as `weft route servers` shows them."""
+
+from controller.cli.client import Client, path
+from controller.cli.output import Row, at, emit, rows, table
+from controller.cli.session import session
+
+COLUMNS = [
+    ("NAME", at("name")),
+    ("BGP ADDRESS", at("address")),
+    ("REACHABLE", at("reachable")),
+    ("GENERATION", at("generation")),
+    ("SESSIONS", lambda row: f"{sum(map(_up, row.get('sessions') or []))} of {len(row.get('sessions') or [])} up"),
+    ("ERROR", at("error")),
+]
+SESSIONS = ["SERVER", "PEER", "ADDRESS", "STATE", "IN", "OUT", "QUARANTINED", "LAST ERROR"]
+KEYS = ["peer", "address", "state", "prefixes_in", "prefixes_out", "quarantined", "last_error"]
+
+
+def show_route_servers() -> bool:
+    """Prints them; whether all are reachable with all their sessions up."""
+    with Client() as api:
+        found = list(api.items(path("route-servers")))
+    if session.json:
+        emit(found)
+    else:
+        rows(found, COLUMNS, "no route servers are configured")
+        lines = [[server["name"], *map(s.get, KEYS)] for server in found for s in server.get("sessions") or []]
+        if lines:
+            print()
+            table(SESSIONS, lines)
+    return all(server.get("reachable") and all(map(_up, server.get("sessions") or [])) for server in found)
+
+
+def _up(session: Row) -> bool:
+    return str(session.get("state")).lower() == "established"

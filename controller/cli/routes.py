@@ -1,0 +1,103 @@
+"""`weft route`: the route servers' tables, and why a route went where it went."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from controller.cli.arguments import OfEndpoint
+from controller.cli.client import Client, path
+from controller.cli.completion import names
+from controller.cli.failures import CheckFailed
+from controller.cli.noun import Noun
+from controller.cli.output import Row, at, emit, plain, relative, rows, say
+from controller.cli.session import session
+
+app = Noun("route", "The looking glass: route tables of the route servers.")
+
+
+class Table(StrEnum):
+    """Where to look: what PEs announced, what is kept back, what was sent."""
+
+    ADJ_IN = "adj-in"
+    QUARANTINE = "quarantine"
+    ADJ_OUT = "adj-out"
+
+
+class Family(StrEnum):
+    """Address families, as network engineers write them."""
+
+    VPLS = "l2vpn-vpls"
+    EVPN = "l2vpn-evpn"
+
+
+COMMON = [
+    ("SERVER", at("route_server")),
+    ("NLRI", at("nlri")),
+    ("ENDPOINT", at("endpoint")),
+    ("FROM", at("peer")),
+]
+COLUMNS = {
+    Table.ADJ_IN: [*COMMON, ("RT", at("rts")), ("NEXT HOP", at("next_hop"))],
+    Table.QUARANTINE: [*COMMON, ("RT", at("rts")), ("REASON", at("reason"))],
+    Table.ADJ_OUT: [*COMMON, ("TO", at("to")), ("RT", at("rts")), ("NEXT HOP", at("next_hop"))],
+}
+
+
+@app.verb("list", "weft route list\nweft route list --table adj-out --peer c5\nweft route list --table quarantine")
+def list_(
+    table: Annotated[Table, typer.Option(help="Announced, kept back, or sent.")] = Table.ADJ_IN,
+    route_server: Annotated[str | None, typer.Option(help="Only of this one.")] = None,
+    peer: Annotated[str | None, typer.Option(help="Only of this PE.", autocompletion=names("cloudlets"))] = None,
+    endpoint: OfEndpoint = None,
+    family: Annotated[Family | None, typer.Option(help="Only of this address family.")] = None,
+    rt: Annotated[str | None, typer.Option(help="Only with this route target, as in 65000:7.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 1000,
+) -> None:
+    """Routes as the route servers have them."""
+    asked = {"table": table, "route_server": route_server, "peer": peer, "endpoint": endpoint}
+    with Client() as api:
+        answer = api.get(path("routes"), **asked, family=family, rt=rt, limit=limit)
+    found: list[Row] = answer.get("items", answer.get("routes", []))
+    rows(found, COLUMNS[table], f"no routes in {table} that fit")
+    for failed in answer.get("unreachable") or []:
+        typer.echo(f"weft: route server {plain(failed)} did not answer; its routes are not here", err=True)
+    if answer.get("truncated") and not session.json:
+        say(f"… and more: --limit is {limit}")
+
+
+@app.verb(
+    "explain", "weft route explain c1-lan c5-lan\nweft route explain c1-lan c5-lan --nlri '65000:1:1:1 (64 labels)'"
+)
+def explain(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="Whose route.", autocompletion=names("endpoints"))],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Who gets it.", autocompletion=names("endpoints"))],
+    nlri: Annotated[str | None, typer.Option(help="Only this one, as `weft route list` shows it.")] = None,
+) -> None:
+    """Why did (or didn't) a route of FROM reach TO? The chain of what happened to it, at each route server."""
+    with Client() as api:
+        answer = api.get(path("routes", "explain"), **{"from": source, "to": target}, nlri=nlri)
+    if session.json:
+        emit(answer)
+        return
+    for server in answer.get("route_servers") or [answer]:
+        _explanation(server)
+
+
+def _explanation(answer: dict[str, Any]) -> None:
+    name = answer.get("route_server") or answer.get("name")
+    say(f"{plain(name)}: {plain(answer.get('text'))}" if name else plain(answer.get("text")))
+    for route in answer.get("routes") or []:
+        say(f"  {plain(route.get('nlri'))}: {plain(route.get('text') or route.get('verdict'))}")
+        for step in route.get("steps") or []:
+            at_time = f"  ({relative(step['at'])})" if step.get("at") else ""
+            say(f"    {'✓' if step.get('ok') else '✗'} {plain(step['step']):<14} {plain(step.get('text'))}{at_time}")
+
+
+@app.verb("servers", "weft route servers")
+def servers() -> None:
+    """The route servers: reachable, at which generation, with which BGP sessions."""
+    from controller.cli.route_servers import show_route_servers
+
+    if not show_route_servers():
+        raise CheckFailed("not every route server is well")

@@ -1,0 +1,32 @@
+"""What holds for one run of `weft`: where the controller is, and for whom to print."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Output(StrEnum):
+    """`table` for people, `json` for programs."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+@dataclass
+class Session:
+    """Set by the options before a command runs; options after the command win over those before it."""
+
+    url: str | None = None
+    output: Output = Output.TABLE
+
+    @property
+    def json(self) -> bool:
+        """Whether a program reads what is printed."""
+        return self.output is Output.JSON
+
+
+session = Session()
+
+
+def begin() -> None:
+    """Forget what an earlier run set."""
+    session.url, session.output = None, Output.TABLE

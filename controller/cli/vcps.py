@@ -1,0 +1,74 @@
+"""`weft vcp`: pools and who is in them."""
+
+from typing import Annotated
+
+import typer
+
+from controller.cli.arguments import DryRun, Endpoint, NewName, Vcp
+from controller.cli.changes import print_change
+from controller.cli.client import Client, path
+from controller.cli.noun import Noun
+from controller.cli.output import at, card, done, rows
+from controller.wire.flavours import Flavour
+
+app = Noun("vcp", "Virtual Cloud Pools: whose LANs are joined.")
+
+COLUMNS = [
+    ("NAME", at("name")),
+    ("FLAVOUR", at("flavour")),
+    ("MEMBERS", at("members")),
+    ("DESCRIPTION", at("description")),
+]
+
+
+@app.verb("list", "weft vcp list")
+def list_() -> None:
+    """The pools and their members."""
+    with Client() as api:
+        rows(api.items(path("vcps")), COLUMNS, "no VCPs: `weft vcp add` or `weft policy apply` makes them")
+
+
+@app.verb("show", "weft vcp show blue")
+def show(name: Vcp) -> None:
+    """One pool."""
+    with Client() as api:
+        card(api.get(path("vcps", name)), COLUMNS)
+
+
+@app.verb("add", "weft vcp add blue\nweft vcp add green --flavour evpn --description 'the fair'")
+def add(
+    name: NewName,
+    flavour: Annotated[Flavour, typer.Option(help="The kind of PE that members sit on.")] = Flavour.VPLS,
+    description: Annotated[str, typer.Option(help="For people.")] = "",
+) -> None:
+    """Make an empty pool."""
+    with Client() as api:
+        answer = api.post(path("vcps"), {"name": name, "flavour": flavour, "description": description})
+        done(answer, f"{name} is an empty {flavour} pool")
+
+
+@app.verb("remove", "weft vcp remove blue")
+def remove(name: Vcp) -> None:
+    """Take a pool away; its members stay endpoints."""
+    with Client() as api:
+        answer = api.delete(path("vcps", name))
+        if isinstance(answer, dict) and "in_force" in answer:
+            print_change(f"{name} is removed", answer)
+        else:
+            done(answer, f"{name} is removed")
+
+
+@app.verb("join", "weft vcp join blue c5-lan\nweft vcp join blue c5-lan --dry-run")
+def join(vcp: Vcp, endpoint: Endpoint, dry_run: DryRun = False) -> None:
+    """Put an endpoint into a pool. Returns when routes and kernels agree, with the time that took."""
+    with Client() as api:
+        change = api.post(path("vcps", vcp, "members"), {"endpoint": endpoint}, dry_run=dry_run or None)
+        print_change(f"{endpoint} joins {vcp}", change)
+
+
+@app.verb("leave", "weft vcp leave blue c5-lan")
+def leave(vcp: Vcp, endpoint: Endpoint, dry_run: DryRun = False) -> None:
+    """Take an endpoint out of a pool. After the reply not one frame of it reaches the others."""
+    with Client() as api:
+        change = api.delete(path("vcps", vcp, "members", endpoint), dry_run=dry_run or None)
+        print_change(f"{endpoint} leaves {vcp}", change)
