@@ -1,0 +1,178 @@
+"""The agent: desired state and BGP in, kernel and reports out. One reconcile task; everything else only wakes it."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Coroutine
+from contextlib import suppress
+
+from agents import vpls
+from agents.backoff import Backoff
+from agents.controller import Controller, ControllerAway, ControllerRefused
+from agents.events import watching
+from agents.fence import Nft
+from agents.gobgp import Gobgp, Intent
+from agents.leases import CachedLeases
+from agents.netlink import Kernel
+from agents.reconcile import Outcome, Reconciler
+from agents.reports import report, same
+from agents.services import DhcpServers, EvpnSpeaker, flavours
+from agents.settings import Settings
+from agents.state import State
+from controller.wire.desired import Desired
+from controller.wire.flavours import Flavour
+from controller.wire.reports import Report
+
+log = logging.getLogger(__name__)
+
+_REPORT_INTERVAL = 30.0
+_RETRY = 1.0  # seconds after which a failed operation is tried again
+
+
+class Agent:
+    """One cloudlet's agent. `run()` works until it is cancelled, and leaves the kernel as it is then."""
+
+    def __init__(self, settings: Settings, state: State, controller: Controller, version: str) -> None:
+        self._state, self._controller, self._version = state, controller, version
+        self._dirty, self._due = asyncio.Event(), asyncio.Event()
+        self._gobgp = Gobgp(settings.gobgp.api, self._dirty.set)
+        self._frr = EvpnSpeaker(settings.frr, self._dirty.set)
+        self._dhcp = DhcpServers(CachedLeases(controller, state))
+        self._desired = state.desired()
+        self._pending: Report | None = None
+        self._sent: Report | None = None
+        self._connected: bool | None = None
+
+    async def run(self) -> None:
+        """Runs everything. Raises what is a defect of the agent itself."""
+        self._dirty.set()
+        try:
+            async with Kernel() as kernel, asyncio.TaskGroup() as group:
+                reconciler = Reconciler(kernel, Nft())
+                tasks: list[Coroutine[None, None, None]] = [
+                    self._reconcile(kernel, reconciler),
+                    self._follow(),
+                    self._report(),
+                    self._gobgp.run(),
+                    self._frr.run(),
+                ]
+                for task in tasks:
+                    group.create_task(task)
+        finally:
+            await self._dhcp.stop()
+
+    # Desired state.
+
+    async def _follow(self) -> None:
+        backoff = Backoff()
+
+        def opened() -> None:
+            backoff.reset()
+            self._note(True, "connected")
+            self._sent = None  # a controller that has just started knows of no report
+            self._due.set()
+
+        while True:
+            version = self._desired.version if self._desired is not None else None
+            try:
+                async for desired in self._controller.desired(version, opened):
+                    log.info("desired state %d, generation %d", desired.version, desired.generation)
+                    self._desired = desired
+                    self._dirty.set()
+            except ControllerAway as away:
+                self._note(False, str(away))
+            except ControllerRefused as refused:
+                self._note(False, f"refused ({refused.status}): {refused}")
+            await asyncio.sleep(backoff.delay())
+
+    def _note(self, connected: bool, text: str) -> None:
+        if connected != self._connected:
+            log.log(logging.INFO if connected else logging.WARNING, "controller: %s", text)
+        self._connected = connected
+
+    # Kernel.
+
+    async def _reconcile(self, kernel: Kernel, reconciler: Reconciler) -> None:
+        await kernel.read()  # gives the netlink socket its port id
+        saved = self._desired
+        with watching(kernel.port_id, self._dirty.set):
+            while True:
+                await self._dirty.wait()
+                self._dirty.clear()
+                desired = self._desired
+                if desired is None:
+                    continue
+                self._speak(desired)
+                complete = self._gobgp.complete
+                outcome = await reconciler.converge(desired, self._gobgp.table, complete)
+                failed = await self._serve(desired, outcome)
+                self._pending = report(
+                    desired, outcome.snapshot, self._sessions(desired), self._problems(desired, outcome), self._version
+                )
+                if self._sent is None or not same(self._pending, self._sent):
+                    self._due.set()
+                if failed or outcome.failed:
+                    asyncio.get_running_loop().call_later(_RETRY, self._dirty.set)
+                if desired is not saved:
+                    await asyncio.to_thread(self._state.save_desired, desired)
+                    saved = desired
+
+    def _speak(self, desired: Desired) -> None:
+        needed = flavours(desired)
+        if Flavour.VPLS in needed or self._gobgp.intended:
+            table = self._gobgp.table
+            endpoints = [e for e in desired.endpoints if e.flavour is Flavour.VPLS]
+            announced = frozenset(a for e in endpoints for a in vpls.announcements(e, table))
+            speakers = tuple(desired.speakers)
+            self._gobgp.intend(Intent(desired.asn, desired.router_id, desired.vtep, speakers, announced))
+        if Flavour.EVPN in needed or self._frr.intended:
+            self._frr.intend(desired)
+
+    async def _serve(self, desired: Desired, outcome: Outcome) -> bool:
+        interfaces = {}
+        for name in outcome.snapshot.bridges:
+            with suppress(OSError):
+                interfaces[name] = socket.if_nametoindex(name)
+        problems = await self._dhcp.serve(desired, interfaces)
+        for index, texts in problems.items():
+            outcome.problems.setdefault(index, []).extend(texts)
+        return bool(problems)
+
+    def _sessions(self, desired: Desired) -> dict[str, str]:
+        needed = flavours(desired)
+        sessions = dict(self._gobgp.sessions)
+        if Flavour.EVPN in needed:
+            sessions |= self._frr.sessions
+        return sessions
+
+    def _problems(self, desired: Desired, outcome: Outcome) -> dict[int, list[str]]:
+        speakers = {Flavour.VPLS: self._gobgp.problem, Flavour.EVPN: self._frr.problem}
+        problems = {}
+        for endpoint in desired.endpoints:
+            texts = [*outcome.problems.get(0, []), *outcome.problems.get(endpoint.index, [])]
+            if problem := speakers[endpoint.flavour]:
+                texts.append(problem)
+            problems[endpoint.index] = texts
+        return problems
+
+    # Reports.
+
+    async def _report(self) -> None:
+        backoff = Backoff()
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_REPORT_INTERVAL):
+                    await self._due.wait()
+            self._due.clear()
+            pending = self._pending
+            if pending is None:
+                continue
+            try:
+                await self._controller.report(pending)
+            except (ControllerAway, ControllerRefused) as error:
+                log.debug("report: %s", error)
+                await asyncio.sleep(backoff.delay())
+                self._due.set()
+            else:
+                backoff.reset()
+                self._sent = pending

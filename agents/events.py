@@ -1,0 +1,55 @@
+"""Kernel notifications: says that something changed, not what. The reader looks for itself (level-triggered).
+
+Own changes are told apart by the netlink port id in the message header. Messages are not parsed beyond what decides
+whether they matter: of neighbour messages only all-zeros FDB entries do, as ARP and MAC learning go on all the time.
+"""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_GROUPS = 0x1 | 0x4 | 0x10 | 0x40  # RTMGRP_LINK, _NEIGH (with FDB), _IPV4_IFADDR, _IPV4_ROUTE
+_HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port id
+_NEIGHBOUR = (28, 29)  # RTM_NEWNEIGH, RTM_DELNEIGH
+_ZEROS_LLADDR = struct.pack("=HH", 10, 2) + bytes(6)  # the attribute NDA_LLADDR with 00:00:00:00:00:00
+
+
+def matters(datagram: bytes, own: int) -> bool:
+    """Whether any message in the datagram is a change by somebody else that a plan could depend on."""
+    offset = 0
+    while offset + _HEADER.size <= len(datagram):
+        length, kind, _, _, port = _HEADER.unpack_from(datagram, offset)
+        if length < _HEADER.size:
+            return True
+        body = datagram[offset + _HEADER.size : offset + length]
+        if port != own and (kind not in _NEIGHBOUR or _ZEROS_LLADDR in body):
+            return True
+        offset += (length + 3) & ~3
+    return False
+
+
+@contextmanager
+def watching(own: int, changed: Callable[[], None]) -> Iterator[None]:
+    """Calls `changed` from the running event loop after each change by others. `own` is the port id to leave out."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as receiver:
+        receiver.setblocking(False)
+        receiver.bind((0, _GROUPS))
+
+        def receive() -> None:
+            try:
+                relevant = matters(receiver.recv(65536), own)
+            except BlockingIOError:
+                return
+            except OSError:  # ENOBUFS: messages were lost, so anything may have changed
+                relevant = True
+            if relevant:
+                changed()
+
+        loop = asyncio.get_running_loop()
+        loop.add_reader(receiver, receive)
+        try:
+            yield
+        finally:
+            loop.remove_reader(receiver)

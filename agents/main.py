@@ -1,0 +1,91 @@
+"""`weft-agent`: run the agent of one cloudlet, or show what its kernel has."""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from agents.settings import ConfigError, Settings, load
+from agents.state import State, StateError
+
+
+class CannotStart(Exception):  # noqa: N818 - a sentence for the user
+    """What keeps the agent from running."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit codes: 0 stopped as asked, 1 cannot run, 2 wrong command line."""
+    options = _parser().parse_args(arguments)
+    try:
+        return asyncio.run(_run(options.config) if options.command == "run" else _show(options.output))
+    except (ConfigError, StateError, CannotStart) as error:
+        print(f"weft-agent: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="weft-agent", description="The agent of one cloudlet.")
+    parser.add_argument("--version", action="version", version=f"weft-agent {_version()}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="enrol if need be, then keep the cloudlet as the controller wants it")
+    run.add_argument("--config", type=Path, required=True, metavar="FILE", help="TOML file; see agents/README.md")
+    show = commands.add_parser("show", help="what the kernel has: LANs, ports, tunnels, routes")
+    show.add_argument("--output", choices=("table", "json"), default="table")
+    return parser
+
+
+def _version() -> str:
+    try:
+        return version("weft")
+    except PackageNotFoundError:
+        return "0+unknown"
+
+
+async def _run(config: Path) -> int:
+    settings = load(config)
+    if os.geteuid() != 0:
+        raise CannotStart("must run as root: it makes interfaces, routes and packet filters")
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    state = State(settings.state_dir, settings.cloudlet)
+    working = asyncio.create_task(_work(settings, state))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, working.cancel)
+    with suppress(asyncio.CancelledError):
+        await working
+    return 0
+
+
+async def _work(settings: Settings, state: State) -> None:
+    from agents.agent import Agent  # late: a wrong file or command line is told at once
+    from agents.controller import Controller
+    from agents.enrolment import EnrolmentError, credential
+
+    async with Controller(str(settings.controller)) as controller:
+        try:
+            kept = await credential(controller, state, settings.cloudlet, settings.token_file, _version())
+        except EnrolmentError as error:
+            raise CannotStart(str(error)) from error
+        controller.use(kept)
+        await Agent(settings, state, controller, _version()).run()
+
+
+async def _show(output: str) -> int:
+    from agents.netlink import Kernel
+    from agents.show import text
+
+    async with Kernel() as kernel:
+        print(text(await kernel.read(), output))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""From a snapshot to a report. Pure, but for the process's own footprint."""
+
+import resource
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from agents import lan
+from agents.kernel import Snapshot, Vxlan
+from agents.vpls import MAX_VE_ID
+from controller.wire.desired import Desired, Endpoint
+from controller.wire.flavours import Flavour
+from controller.wire.reports import EndpointState, Report, SpeakerState, Tunnel
+
+
+def report(
+    desired: Desired,
+    snapshot: Snapshot,
+    sessions: Mapping[str, str],
+    problems: Mapping[int, list[str]],
+    version: str,
+) -> Report:
+    """What the kernel has of each desired endpoint. `sessions` by the route server's address, `problems` by endpoint
+    index."""
+    return Report(
+        cloudlet=desired.cloudlet,
+        version=desired.version,
+        generation=desired.generation,
+        agent_version=version,
+        endpoints=[_endpoint(e, snapshot, problems.get(e.index, [])) for e in desired.endpoints],
+        speakers=[SpeakerState(name=s.name, state=sessions.get(s.address, "idle")) for s in desired.speakers],
+        resident_bytes=_resident_bytes(),
+        cpu_seconds=_cpu_seconds(),
+    )
+
+
+def same(one: Report, other: Report) -> bool:
+    """Whether two reports say the same of the cloudlet, whatever the process has used meanwhile."""
+    footprint = {"resident_bytes": 0, "cpu_seconds": 0.0}
+    return one.model_copy(update=footprint) == other.model_copy(update=footprint)
+
+
+def tunnels(endpoint: Endpoint, snapshot: Snapshot) -> list[Tunnel]:
+    """The remote VTEPs that the endpoint's frames go to: devices that are up, on the bridge, with a flood entry."""
+    return sorted(_tunnels(endpoint, snapshot), key=lambda t: (t.device, t.vtep))
+
+
+def _endpoint(endpoint: Endpoint, snapshot: Snapshot, problems: list[str]) -> EndpointState:
+    bridge = lan.bridge_name(endpoint)
+    there = tunnels(endpoint, snapshot)
+    missing = sorted({r.endpoint for r in endpoint.remotes} - {t.remote for t in there if t.remote})
+    return EndpointState(
+        endpoint=endpoint.name,
+        bridge=bridge if bridge in snapshot.bridges else "",
+        ports=lan.on_bridge(snapshot, endpoint),
+        tunnels=there,
+        routes=sorted(r.prefix for r in snapshot.routes if r.device == bridge),
+        problems=[*problems, *(f"no tunnel to {name}: BGP has no usable route of it" for name in missing)],
+    )
+
+
+def _tunnels(endpoint: Endpoint, snapshot: Snapshot) -> Iterator[Tunnel]:
+    for vxlan in snapshot.vxlans.values():
+        if not vxlan.up or vxlan.bridge != lan.bridge_name(endpoint):
+            continue
+        for flood in vxlan.flood or ():
+            ve_id = vxlan.vni & MAX_VE_ID if endpoint.flavour is Flavour.VPLS else None
+            yield Tunnel(
+                remote=_remote(endpoint, ve_id, flood.vtep),
+                vtep=flood.vtep,
+                ve_id=ve_id,
+                rx_vni=vxlan.vni,
+                tx_vni=flood.vni,
+                device=vxlan.name,
+            )
+
+
+def _remote(endpoint: Endpoint, ve_id: int | None, vtep: str) -> str | None:
+    for remote in endpoint.remotes:
+        if (remote.ve_id == ve_id) if ve_id is not None else (remote.vtep == vtep):
+            return remote.endpoint
+    return None
+
+
+def describe(vxlan: Vxlan) -> str:
+    """One line on a tunnel device."""
+    floods = ", ".join(f"{f.vtep} on {f.vni}" for f in sorted(vxlan.flood or ())) or "nobody"
+    return f"{vxlan.name} receives on {vxlan.vni} at {vxlan.local}, sends to {floods}"
+
+
+def _resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def _cpu_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return round(usage.ru_utime + usage.ru_stime, 3)

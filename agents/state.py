@@ -1,0 +1,80 @@
+"""The agent's directory: credential, last desired state, leases. Each file is replaced as a whole, mode 0600."""
+
+import json
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from controller.wire.desired import Desired
+
+
+class StateError(Exception):
+    """The directory cannot be used. The text names the file."""
+
+
+class State:
+    """Files of one cloudlet below `directory`, which is made if it is not there."""
+
+    def __init__(self, directory: Path, cloudlet: str) -> None:
+        self._directory, self._cloudlet = directory, cloudlet
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StateError(f"state_dir {directory}: {error.strerror}") from error
+
+    def credential(self) -> str | None:
+        """What enrolment gave; None before. Raises StateError if the file belongs to another cloudlet."""
+        text = self.read("credential.json")
+        if text is None:
+            return None
+        path = self._directory / "credential.json"
+        try:
+            document = json.loads(text)
+            cloudlet, credential = str(document["cloudlet"]), str(document["credential"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise StateError(f"{path}: not a credential; remove it and enrol with a new token") from error
+        if cloudlet != self._cloudlet:
+            raise StateError(f"{path}: belongs to cloudlet {cloudlet}, not {self._cloudlet}")
+        return credential
+
+    def save_credential(self, credential: str) -> None:
+        """Keeps it over restarts."""
+        self.write("credential.json", json.dumps({"cloudlet": self._cloudlet, "credential": credential}))
+
+    def desired(self) -> Desired | None:
+        """The last desired state; None if there is none that this version understands."""
+        text = self.read("desired.json")
+        try:
+            desired = Desired.model_validate_json(text) if text is not None else None
+        except ValidationError:
+            return None
+        return desired if desired is not None and desired.cloudlet == self._cloudlet else None
+
+    def save_desired(self, desired: Desired) -> None:
+        """Keeps it for a start without the controller."""
+        self.write("desired.json", desired.model_dump_json())
+
+    def read(self, name: str) -> str | None:
+        """The text of one file; None if it is not there."""
+        path = self._directory / name
+        try:
+            return path.read_text()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StateError(f"{path}: {error.strerror}") from error
+
+    def write(self, name: str, text: str) -> None:
+        """Replaces one file; a crash leaves the old one or the new one."""
+        path = self._directory / name
+        fresh = path.with_suffix(".new")
+        try:
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        except OSError as error:
+            raise StateError(f"{path}: {error.strerror}") from error

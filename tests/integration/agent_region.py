@@ -1,0 +1,312 @@
+"""A small region for agents' tests: PEs and devices in network namespaces `weft-agv-*`, real gobgpd, route
+reflectors in the middle, and a controller stub in this process (test-only: it serves desired states and keeps
+reports; it decides nothing)."""
+
+import asyncio
+import contextlib
+import ctypes
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from controller.wire.desired import Desired, Endpoint, Remote, Speaker
+from controller.wire.flavours import Flavour
+from controller.wire.reports import Report
+
+ROOT = Path(__file__).parents[2]
+PREFIX = "weft-agv-"
+GOBGPD = next((p for p in (ROOT / "build/bin/gobgpd", Path("/tmp/weft-agv/gobgpd")) if p.exists()), None)
+CORE, REFLECTORS, STUB = "10.98.0.254", ("10.98.0.253", "10.98.0.252"), ("10.98.0.254", 8080)
+ASN, RT = 65000, "65000:100"  # without rewriting in the middle all endpoints share one route target
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def usable() -> str | None:
+    """Why these tests cannot run here; None if they can."""
+    if os.geteuid() != 0:
+        return "needs root"
+    if GOBGPD is None:
+        return "needs build/bin/gobgpd (make build)"
+    return None if shutil.which("nft") and shutil.which("ip") else "needs ip and nft"
+
+
+def run(*words: str, namespace: str | None = None, check: bool = True) -> str:
+    command = ["ip", "netns", "exec", PREFIX + namespace, *words] if namespace else list(words)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    if check and done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def listening_socket(namespace: str, address: tuple[str, int]) -> socket.socket:
+    """A socket that listens inside a namespace, for a server in this process."""
+    made: list[socket.socket] = []
+
+    def work() -> None:
+        with Path(f"/run/netns/{PREFIX}{namespace}").open() as file:
+            if _libc.setns(file.fileno(), 0) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen()
+        made.append(listener)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return made[0]
+
+
+class StubController:
+    """Test-only: serves the desired states that a test sets, keeps the reports that come."""
+
+    def __init__(self) -> None:
+        self.reports: dict[str, list[tuple[float, Report]]] = {}
+        self.requests: list[tuple[str, str | None]] = []
+        self.refuse_token = False
+        self._desired: dict[str, Desired] = {}
+        self._changed = asyncio.Condition()
+        self._server: uvicorn.Server | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    async def set(self, desired: Desired) -> None:
+        async with self._changed:
+            self._desired[desired.cloudlet] = desired
+            self._changed.notify_all()
+
+    async def start(self) -> None:
+        api = "/api/v1"
+        app = Starlette(
+            routes=[
+                Route(f"{api}/enrolments", self._enrol, methods=["POST"]),
+                Route(f"{api}/agent/desired", self._stream),
+                Route(f"{api}/agent/reports", self._report, methods=["POST"]),
+            ]
+        )
+        config = uvicorn.Config(app, log_level="error", lifespan="off", ws="none", timeout_graceful_shutdown=0)
+        self._server = uvicorn.Server(config)
+        self._serving = asyncio.create_task(self._server.serve(sockets=[listening_socket("core", STUB)]))
+
+    async def stop(self) -> None:
+        if self._server is not None and self._serving is not None:
+            self._server.should_exit = True
+            async with self._changed:
+                self._changed.notify_all()
+            await self._serving
+
+    async def _enrol(self, request: Request) -> Response:
+        body = await request.json()
+        if self.refuse_token or body["token"] != f"token-{body['cloudlet']}":
+            return JSONResponse({"title": "Unauthorized", "detail": "the token was used before"}, status_code=401)
+        answer = {"cloudlet": body["cloudlet"], "credential": f"secret-{body['cloudlet']}", "state": "active"}
+        return JSONResponse(answer, status_code=201)
+
+    async def _report(self, request: Request) -> Response:
+        report = Report.model_validate_json(await request.body())
+        assert request.headers["authorization"] == f"Bearer secret-{report.cloudlet}"
+        self.reports.setdefault(report.cloudlet, []).append((time.monotonic(), report))
+        async with self._changed:
+            self._changed.notify_all()
+        return Response(status_code=204)
+
+    async def _stream(self, request: Request) -> Response:
+        cloudlet = request.headers["authorization"].removeprefix("Bearer secret-")
+        last = request.headers.get("last-event-id")
+        self.requests.append((cloudlet, last))
+        return EventSourceResponse(self._events(cloudlet, int(last) if last else None))
+
+    async def _events(self, cloudlet: str, version: int | None) -> AsyncIterator[ServerSentEvent]:
+        while self._server is not None and not self._server.should_exit:
+            async with self._changed:
+                desired = self._desired.get(cloudlet)
+                if desired is None or desired.version == version:
+                    await self._changed.wait()
+                    continue
+            version = desired.version
+            yield ServerSentEvent(data=desired.model_dump_json(), event="desired", id=str(version))
+
+    async def wait(self, cloudlet: str, good: Callable[[Report], bool], seconds: float = 15.0) -> tuple[float, Report]:
+        """The first report that is good, and when it came."""
+
+        def found() -> tuple[float, Report] | None:
+            return next(((t, r) for t, r in self.reports.get(cloudlet, ()) if good(r)), None)
+
+        try:
+            async with asyncio.timeout(seconds), self._changed:
+                while (hit := found()) is None:
+                    await self._changed.wait()
+                return hit
+        except TimeoutError:
+            last = self.reports.get(cloudlet, [(0.0, None)])[-1][1]
+            raise AssertionError(f"no such report of {cloudlet} in {seconds} s; the last one: {last}") from None
+
+
+class Region:
+    """The namespaces and processes. `close()` removes all of it, whatever state it is in."""
+
+    def __init__(self, directory: Path, sites: int) -> None:
+        self.directory, self.sites = directory, range(1, sites + 1)
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.close()
+        self._underlay()
+        for number in self.sites:
+            self._site(number)
+        for number, address in enumerate(REFLECTORS, 1):
+            self.start_reflector(number, address)
+        for number in self.sites:
+            self.start_gobgpd(number)
+
+    def _underlay(self) -> None:
+        self._namespace("core")
+        core = ["ip", "-n", PREFIX + "core"]
+        run(*core, "link", "add", "core", "type", "bridge")
+        for address in (CORE, *REFLECTORS):
+            run(*core, "addr", "add", f"{address}/24", "dev", "core")
+        run(*core, "link", "set", "core", "up")
+
+    def _site(self, n: int) -> None:
+        for name in (f"pe{n}", f"md{n}"):
+            self._namespace(name)
+        core, pe, md = (["ip", "-n", f"{PREFIX}{name}"] for name in ("core", f"pe{n}", f"md{n}"))
+        run(*core, "link", "add", f"u{n}", "type", "veth", "peer", "name", "eth0", "netns", f"{PREFIX}pe{n}")
+        run(*core, "link", "set", f"u{n}", "master", "core", "up")
+        run(*pe, "addr", "add", f"{vtep(n)}/24", "dev", "eth0")
+        run(*pe, "link", "set", "eth0", "up")
+        run(*pe, "link", "add", "md0", "type", "veth", "peer", "name", "eth0", "netns", f"{PREFIX}md{n}")
+        run(*md, "addr", "add", f"10.{n}.0.2/24", "dev", "eth0")
+        run(*md, "link", "set", "eth0", "mtu", "1450", "up")
+        run(*md, "route", "add", "default", "via", f"10.{n}.0.1")
+
+    def _namespace(self, name: str) -> None:
+        run("ip", "netns", "add", PREFIX + name)
+        run("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0", namespace=name)
+        run("ip", "-n", PREFIX + name, "link", "set", "lo", "up")
+
+    def start(self, name: str, namespace: str, *words: str) -> None:
+        log = (self.directory / f"{name}.log").open("ab")
+        environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'build/gobgpapi'}"}
+        command = ["ip", "netns", "exec", PREFIX + namespace, *words]
+        with log:
+            self.processes[name] = subprocess.Popen(
+                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment, cwd=self.directory
+            )
+
+    def stop(self, name: str, sign: int = signal.SIGTERM) -> None:
+        process = self.processes.pop(name)
+        process.send_signal(sign)
+        process.wait(10)
+
+    def start_reflector(self, number: int, address: str) -> None:
+        clients = [
+            {
+                "config": {"neighbor-address": vtep(n), "peer-as": ASN},
+                "transport": {"config": {"passive-mode": True, "local-address": address}},
+                "route-reflector": {"config": {"route-reflector-client": True, "route-reflector-cluster-id": address}},
+                "afi-safis": [{"config": {"afi-safi-name": "l2vpn-vpls"}}],
+            }
+            for n in self.sites
+        ]
+        settings = {"as": ASN, "router-id": address, "port": 179, "local-address-list": [address]}
+        config = self.directory / f"reflector{number}.json"
+        config.write_text(json.dumps({"global": {"config": settings}, "neighbors": clients}))
+        self.start(f"reflector{number}", "core", str(GOBGPD), "-f", str(config), "-t", "json", "--api-hosts", f"127.0.0.1:{50100 + number}", "-l", "warn")  # fmt: skip
+
+    def start_gobgpd(self, n: int) -> None:
+        self.start(f"gobgpd{n}", f"pe{n}", str(GOBGPD), "--api-hosts", "127.0.0.1:50051", "-l", "warn")
+
+    def start_agent(self, n: int) -> None:
+        name, state = f"c{n}", self.directory / f"state{n}"
+        token, config = self.directory / f"token{n}", self.directory / f"agent{n}.toml"
+        token.write_text(f"token-{name}\n")
+        config.write_text(
+            f'cloudlet = "{name}"\ncontroller = "http://{STUB[0]}:{STUB[1]}"\n'
+            f'token_file = "{token}"\nstate_dir = "{state}"\n'
+        )
+        self.start(f"agent{n}", f"pe{n}", sys.executable, "-m", "agents.main", "run", "--config", str(config))
+
+    def log(self, name: str) -> str:
+        return (self.directory / f"{name}.log").read_text()
+
+    def close(self) -> None:
+        for name in list(self.processes):
+            with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+                self.stop(name, signal.SIGKILL)
+        for line in run("ip", "netns", "list").splitlines():
+            if (name := line.split()[0]).startswith(PREFIX):
+                run("ip", "netns", "del", name, check=False)
+
+
+def vtep(n: int) -> str:
+    return f"10.98.0.{n}"
+
+
+def desired(n: int, remotes: set[int], version: int, ve_ids: dict[int, int] | None = None, **changes: Any) -> Desired:
+    """Site n with one VPLS endpoint, in a pool with `remotes`. VE IDs are site numbers unless given."""
+    ve = {i: i for i in range(1, 10)} | (ve_ids or {})
+    endpoint = Endpoint(
+        name=f"e{n}",
+        index=1,
+        flavour=Flavour.VPLS,
+        prefix=f"10.{n}.0.0/24",
+        gateway=f"10.{n}.0.1",
+        ports=["md*"],
+        rt=RT,
+        rd=f"{ASN}:{n}",
+        ve_id=ve[n],
+        vni=None,
+        vtep=vtep(n),
+        mtu=1450,
+        lease_seconds=3600,
+        remotes=[
+            Remote(endpoint=f"e{r}", cloudlet=f"c{r}", prefix=f"10.{r}.0.0/24", vtep=vtep(r), ve_id=ve[r])
+            for r in sorted(remotes)
+        ],
+    )
+    return Desired(
+        version=version,
+        generation=version,
+        cloudlet=f"c{n}",
+        asn=ASN,
+        router_id=vtep(n),
+        vtep=vtep(n),
+        speakers=[Speaker(name=f"rs{i}", address=a, asn=ASN) for i, a in enumerate(REFLECTORS, 1)],
+        endpoints=[endpoint.model_copy(update=changes)],
+    )
+
+
+@contextlib.contextmanager
+def pinging(source: str, address: str, interval: float = 0.02) -> Iterator[Callable[[], tuple[int, int]]]:
+    """Pings all the while. The value, once called at the end, is (sent, received)."""
+    command = ["ip", "netns", "exec", PREFIX + source, "ping", "-n", "-q", "-i", str(interval), "-W", "1", address]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def finish() -> tuple[int, int]:
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        text, _ = process.communicate(timeout=10)
+        words = next(line for line in text.splitlines() if "packets transmitted" in line).split()
+        return int(words[0]), int(words[3])
+
+    try:
+        yield finish
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
