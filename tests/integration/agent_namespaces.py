@@ -1,0 +1,118 @@
+"""Network namespaces for the agent's tests: made, entered, and gone whatever happens.
+
+Names carry the test process's id, so that two runs do not meet, and a run removes what a dead one left behind.
+"""
+
+import ctypes
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+PREFIX = "weft-agx-"
+ETH_P_ALL = 0x0003
+_RUN = Path("/run/netns")
+_CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+T = TypeVar("T")
+
+
+class Namespace:
+    """One network namespace and the processes a test runs in it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = f"{PREFIX}{os.getpid()}-{name}"
+
+    def run(self, command: str, check: bool = True) -> str:
+        """Runs a command line to its end; its output."""
+        argv = ["ip", "netns", "exec", self.name, *command.split()]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+        assert done.returncode == 0 or not check, f"{self.name}: {command}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def spawn(self, *argv: str, log: Path) -> subprocess.Popen[bytes]:
+        """Starts a process; it is killed with the namespace."""
+        with log.open("wb") as output:
+            return subprocess.Popen(["ip", "netns", "exec", self.name, *argv], stdout=output, stderr=output)
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """This thread, and the sockets and processes it makes meanwhile, in the namespace."""
+        with Path("/proc/thread-self/ns/net").open() as home, (_RUN / self.name).open() as there:
+            _setns(there.fileno())
+            try:
+                yield
+            finally:
+                _setns(home.fileno())
+
+    def packets(self, device: str) -> socket.socket:
+        """A raw socket on a device, for sending frames and for seeing what arrives."""
+        with self.entered():
+            raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(ETH_P_ALL))
+        raw.bind((device, ETH_P_ALL))
+        return raw
+
+    def mac(self, device: str) -> bytes:
+        """The device's Ethernet address."""
+        found = re.search(r"link/ether (\S+)", self.run(f"ip link show {device}"))
+        assert found
+        return bytes.fromhex(found[1].replace(":", ""))
+
+
+@contextmanager
+def namespaces(*names: str) -> Iterator[list[Namespace]]:
+    """Namespaces with `lo` up and without IPv6 of their own, which would only talk in between."""
+    _sweep()
+    made = [Namespace(name) for name in names]
+    try:
+        for one in made:
+            subprocess.run(["ip", "netns", "add", one.name], check=True)
+            one.run("sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1")
+            one.run("ip link set lo up")
+        yield made
+    finally:
+        _remove([one.name for one in made])
+
+
+def cable(one: Namespace, device: str, other: Namespace, other_device: str) -> None:
+    """A veth pair between two namespaces, both ends up."""
+    one.run(f"ip link add {device} type veth peer name {other_device} netns {other.name}")
+    one.run(f"ip link set {device} up")
+    other.run(f"ip link set {other_device} up")
+
+
+def wait_for(what: str, look: Callable[[], T], seconds: float = 10) -> T:
+    """Looks until there is something, and fails with `what` when there is nothing."""
+    deadline = time.monotonic() + seconds
+    while not (seen := look()):
+        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
+        time.sleep(0.02)
+    return seen
+
+
+def _sweep() -> None:
+    pattern = re.compile(rf"{PREFIX}(\d+)-")
+    found = [(path.name, pattern.match(path.name)) for path in _RUN.glob(f"{PREFIX}*")]
+    _remove([name for name, match in found if match and not Path(f"/proc/{match[1]}").exists()])
+
+
+def _remove(names: list[str]) -> None:
+    for name in names:
+        if not (_RUN / name).exists():
+            continue
+        pids = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout
+        for pid in pids.split():
+            if int(pid) != os.getpid():
+                os.kill(int(pid), signal.SIGKILL)
+        subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+def _setns(descriptor: int) -> None:
+    if _libc.setns(descriptor, _CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "setns")
