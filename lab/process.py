@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lab import netns
 from lab.errors import LabError
-from lab.state import Record, State, reap, start_time
+from lab.state import Record, State, runs, start_time
 
 
 class Process:
@@ -34,8 +34,7 @@ class Process:
 
     def alive(self) -> bool:
         record = self.record
-        reap(record.pid, record.start)
-        return bool(record.pid) and start_time(record.pid) == record.start
+        return runs(record.pid, record.start)
 
     def start(self) -> None:
         """Starts it, which must not be running; the record is written before and after."""

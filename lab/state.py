@@ -74,16 +74,19 @@ def boot_id() -> str:
 
 
 def start_time(pid: int) -> int:
-    """When a process started, in clock ticks since boot; 0 if it does not run (a zombie does not run)."""
-    letter, start = _stat(pid)
-    return 0 if letter in "ZX" else start
+    """When a process started, in clock ticks since boot; 0 if there is none."""
+    return _stat(pid)[1]
 
 
-def reap(pid: int, start: int) -> None:
-    """Collects an ended process if it is this process's child."""
-    if _stat(pid) == ("Z", start):
+def runs(pid: int, start: int) -> bool:
+    """Whether the process that had this pid at that start time still runs. Collects it if it was a child and ended."""
+    letter, began = _stat(pid)
+    if not pid or not start or began != start:
+        return False
+    if letter == "Z":
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
+    return letter not in "ZX"
 
 
 def _stat(pid: int) -> tuple[str, int]:
