@@ -117,7 +117,8 @@ class _Walk:
         self.errors: list[PolicyError] = []
 
     def value(self, node: Any, path: Path) -> object:
-        self.values[path] = _place(node)
+        # An empty value has no place of its own worth pointing at; its key has.
+        self.values[path] = self.keys.get(path, _place(node)) if node.value == "" else _place(node)
         if node.id == "mapping":
             return self._mapping(node, path)
         if node.id == "sequence":
