@@ -1,0 +1,406 @@
+"""The DHCP server against real clients: busybox udhcpc and ISC dhclient, each in a namespace of its own."""
+
+import asyncio
+import logging
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+
+from agents.dhcp import DhcpError, DhcpServer, LeaseRefused
+from agents.dhcp.message import Kind, Message, Option, decode, encode
+from agents.dhcp.pace import Pace
+from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
+from tests.integration.agent_namespaces import Namespace, cable, namespaces
+
+pytestmark = pytest.mark.lab
+
+PHONE, PHONES_VM, TABLET = "02:00:5e:00:00:01", "02:00:5e:00:00:02", "02:00:5e:00:00:03"
+
+# What a client does with its lease, the same for both: the address onto the interface, the news into a file.
+UDHCPC_SCRIPT = """#!/bin/sh
+echo "$1 $ip/$mask via $router mtu $mtu for $lease from $serverid" >> {log}
+case $1 in
+  deconfig) ip addr flush dev $interface ;;
+  bound) ip addr add $ip/$mask dev $interface; ip route replace default via $router ;;
+esac
+"""
+DHCLIENT_SCRIPT = """#!/bin/sh
+echo "$reason $new_ip_address/$new_subnet_mask via $new_routers" \\
+  "mtu $new_interface_mtu for $new_dhcp_lease_time" >> {log}
+case $reason in
+  PREINIT|RELEASE|STOP|FAIL|EXPIRE) ip addr flush dev $interface ;;
+  BOUND|REBOOT) ip addr replace $new_ip_address/24 dev $interface ;;
+esac
+exit 0
+"""
+
+
+class Plan:
+    """Pairs by device: the even address for the device, the odd one above it for its VM. `room` pairs in all."""
+
+    def __init__(self, room: int = 3, seconds: int = 600) -> None:
+        self.room, self.seconds = room, seconds
+        self.devices: list[str] = []
+        self.machines = {PHONES_VM: PHONE}
+        self.asked: list[LeaseRequest] = []
+        self.released: list[LeaseRelease] = []
+        self.reachable = True
+
+    async def grant(self, request: LeaseRequest) -> LeaseGrant:
+        self.asked.append(request)
+        await asyncio.sleep(0)
+        if not self.reachable:
+            raise ConnectionError("no controller")
+        device = self.machines.get(request.mac, request.mac)
+        if device not in self.devices:
+            if len(self.devices) >= self.room:
+                raise LeaseRefused(f"no pair is left in the plan of {request.endpoint}")
+            self.devices.append(device)
+        odd = request.mac in self.machines
+        address = IPv4Address("10.1.0.2") + 2 * self.devices.index(device) + odd
+        return LeaseGrant(
+            address=str(address),
+            prefix_length=24,
+            gateway="10.1.0.1",
+            kind="vm" if odd else "md",
+            device=device,
+            seconds=self.seconds,
+        )
+
+    async def release(self, release: LeaseRelease) -> None:
+        self.released.append(release)
+
+
+class Lan:
+    """A cloudlet's LAN with two clients' machines on it."""
+
+    def __init__(self, gate: Namespace, clients: list[Namespace]) -> None:
+        self.gate, self.clients = gate, clients
+        gate.run("ip link add lan1 type bridge")
+        gate.run("ip addr add 10.1.0.1/24 dev lan1")
+        gate.run("ip link set lan1 up")
+        for number, client in enumerate(clients):
+            cable(gate, f"md{number}", client, "eth0")
+            gate.run(f"ip link set md{number} master lan1")
+
+    def client(self, number: int, mac: str) -> Namespace:
+        """A machine with this address and nothing else."""
+        client = self.clients[number]
+        client.run("ip addr flush dev eth0")
+        client.run("ip link set eth0 down")
+        client.run(f"ip link set eth0 address {mac} up")
+        return client
+
+    @asynccontextmanager
+    async def server(self, plan: Plan, pace: Pace | None = None) -> AsyncIterator[DhcpServer]:
+        server = DhcpServer("ada", "lan1", "10.1.0.1", "10.1.0.0/24", 1450, plan, pace)
+        with self.gate.entered():
+            await server.start()
+        try:
+            yield server
+        finally:
+            await server.stop()
+
+
+@pytest.fixture(scope="module")
+def lan() -> Iterator[Lan]:
+    with namespaces("lan", "one", "two") as (gate, *clients):
+        yield Lan(gate, clients)
+
+
+@pytest.fixture
+def here() -> Iterator[Path]:
+    """A directory that dhclient, whatever it drops its rights to, can write to."""
+    path = Path(tempfile.mkdtemp(prefix="weft-agx-dhcp-"))
+    yield path
+    shutil.rmtree(path)
+
+
+class Client:
+    """A DHCP client that runs, and what its script has logged."""
+
+    def __init__(self, argv: list[str], space: Namespace, log: Path) -> None:
+        self._log = log
+        log.touch()
+        log.chmod(0o666)
+        self._output = log.with_suffix(".out").open("wb")
+        command = ["ip", "netns", "exec", space.name, *argv]
+        self.process = subprocess.Popen(command, stdout=self._output, stderr=self._output)
+
+    async def news(self, word: str, times: int = 1) -> str:
+        """What was logged when `word` happened for the `times`-th time."""
+        for _ in range(500):
+            lines = [line for line in self._log.read_text().splitlines() if line.startswith(f"{word} ")]
+            if len(lines) >= times:
+                return lines[times - 1]
+            await asyncio.sleep(0.02)
+        raise AssertionError(f"no {word}: {self._log.read_text()}{self.said()}")
+
+    async def end(self) -> int:
+        """Waits until the client ends by itself."""
+        return await asyncio.to_thread(self.process.wait, 10)
+
+    def said(self) -> str:
+        return self._log.with_suffix(".out").read_text()
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._output.close()
+
+
+@pytest.fixture
+def clients(here: Path) -> Iterator[Callable[..., Client]]:
+    started: list[Client] = []
+
+    def start(kind: str, space: Namespace, *options: str) -> Client:
+        log = here / f"{kind}-{len(started)}.log"
+        script = here / f"{log.stem}.sh"
+        script.write_text((UDHCPC_SCRIPT if kind == "udhcpc" else DHCLIENT_SCRIPT).replace("{log}", str(log)))
+        script.chmod(0o755)
+        if kind == "udhcpc":
+            argv = ["busybox", "udhcpc", "-f", "-i", "eth0", "-s", str(script), "-T", "1", *options]
+        else:
+            (here / "dhclient.conf").write_text("request subnet-mask, routers, interface-mtu; timeout 10;")
+            paths = ["-lf", str(here / "leases"), "-pf", str(here / "pid"), "-cf", str(here / "dhclient.conf")]
+            argv = ["dhclient", "-d", "-1", *paths, "-sf", str(script), *options, "eth0"]
+        started.append(Client(argv, space, log))
+        return started[-1]
+
+    yield start
+    for client in started:
+        client.close()
+
+
+async def until(what: str, look: Callable[[], bool]) -> None:
+    for _ in range(500):
+        if look():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(what)
+
+
+async def test_udhcpc_leases_renews_and_releases(lan: Lan, clients: Callable[..., Client]) -> None:
+    plan = Plan()
+    async with lan.server(plan):
+        phone = lan.client(0, PHONE)
+        client = clients("udhcpc", phone, "-O", "mtu", "-x", "hostname:phone", "-R")
+        assert await client.news("bound") == "bound 10.1.0.2/24 via 10.1.0.1 mtu 1450 for 600 from 10.1.0.1"
+        assert " 1 received" in phone.run("ping -c 1 -W 1 10.1.0.1")
+        before = len(plan.asked)
+        client.process.send_signal(signal.SIGUSR1)
+        assert (await client.news("renew")).startswith("renew 10.1.0.2/24 ")
+        assert len(plan.asked) == before + 1
+        assert plan.asked[-1] == LeaseRequest(
+            endpoint="ada", mac=PHONE, client_id="0102005e000001", hostname="phone", address="10.1.0.2"
+        )
+        client.process.send_signal(signal.SIGUSR2)
+        await until("released", lambda: bool(plan.released))
+        assert plan.released == [
+            LeaseRelease(endpoint="ada", address="10.1.0.2", mac=PHONE, client_id="0102005e000001")
+        ]
+
+
+async def test_dhclient_leases_and_renews_by_itself_and_releases(
+    lan: Lan, here: Path, clients: Callable[..., Client]
+) -> None:
+    plan = Plan(seconds=6)
+    async with lan.server(plan):
+        phone = lan.client(0, PHONE)
+        client = clients("dhclient", phone)
+        assert await client.news("BOUND") == "BOUND 10.1.0.2/255.255.255.0 via 10.1.0.1 mtu 1450 for 6"
+        assert (await client.news("RENEW")).startswith("RENEW 10.1.0.2/"), "at T1, unicast to the server"
+        client.close()
+        again = clients("dhclient", phone)
+        assert (await again.news("REBOOT")).startswith("REBOOT 10.1.0.2/"), "the lease it remembers is confirmed"
+        again.close()
+        gone = clients("dhclient", phone, "-r")
+        await until("released", lambda: bool(plan.released))
+        assert plan.released[0].address == "10.1.0.2"
+        await gone.end()
+
+
+async def test_a_device_and_its_machine_get_a_pair(lan: Lan, clients: Callable[..., Client]) -> None:
+    plan = Plan()
+    async with lan.server(plan):
+        device = clients("udhcpc", lan.client(0, PHONE))
+        machine = clients("udhcpc", lan.client(1, PHONES_VM), "-B")
+        assert "10.1.0.2/24" in await device.news("bound")
+        assert "10.1.0.3/24" in await machine.news("bound"), "also when it wants its replies broadcast"
+
+
+async def test_a_full_plan_answers_nothing_and_says_so(
+    lan: Lan, clients: Callable[..., Client], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with lan.server(Plan(room=1)):
+        assert "10.1.0.2/24" in await clients("udhcpc", lan.client(0, PHONE)).news("bound")
+        tablet = clients("udhcpc", lan.client(1, TABLET), "-n", "-t", "2")
+        assert await tablet.end() == 1
+        assert "no lease, failing" in tablet.said()
+    refusals = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    assert f"lan1: no address for {TABLET}: no pair is left in the plan of ada" in refusals
+
+
+async def test_who_comes_from_another_lan_starts_again_at_once(
+    lan: Lan, here: Path, clients: Callable[..., Client]
+) -> None:
+    (here / "leases").write_text(
+        'lease {\n  interface "eth0";\n  fixed-address 10.2.0.2;\n  option subnet-mask 255.255.255.0;\n'
+        "  option dhcp-lease-time 86400;\n  option dhcp-server-identifier 10.2.0.1;\n"
+        "  renew 6 2096/01/01 00:00:00;\n  rebind 6 2096/01/01 00:00:00;\n  expire 6 2096/01/01 00:00:00;\n}\n"
+    )
+    async with lan.server(Plan()):
+        client = clients("dhclient", lan.client(0, PHONE))
+        assert "BOUND 10.1.0.2/" in await client.news("BOUND")
+        assert "DHCPNAK from 10.1.0.1" in client.said()
+
+
+async def test_a_plan_out_of_reach_is_silence_not_refusal(
+    lan: Lan, clients: Callable[..., Client], caplog: pytest.LogCaptureFixture
+) -> None:
+    plan = Plan()
+    async with lan.server(plan):
+        client = clients("udhcpc", lan.client(0, PHONE))
+        await client.news("bound")
+        plan.reachable = False
+        asked = len(plan.asked)
+        client.process.send_signal(signal.SIGUSR1)
+        await until("asked again", lambda: len(plan.asked) > asked)
+        await until("logged", lambda: "no answer to REQUEST" in caplog.text)
+        assert "nak " not in client.said()
+        plan.reachable = True
+        client.process.send_signal(signal.SIGUSR1)
+        assert "10.1.0.2/24" in await client.news("bound", times=2)
+
+
+async def test_two_servers_on_one_bridge_are_refused(lan: Lan) -> None:
+    async with lan.server(Plan()):
+        second = DhcpServer("ada", "lan1", "10.1.0.1", "10.1.0.0/24", 1450, Plan())
+        with lan.gate.entered(), pytest.raises(DhcpError, match="lan1: Address already in use"):
+            await second.start()
+    missing = DhcpServer("ada", "lan7", "10.1.0.1", "10.1.0.0/24", 1450, Plan())
+    with lan.gate.entered(), pytest.raises(DhcpError, match="lan7: No such device"):
+        await missing.start()
+    await missing.stop()
+
+
+# --- A client of our own, for what the others do not say
+
+
+class Talker:
+    """Sends datagrams to the server and hears what comes back, from an address it simply took."""
+
+    def __init__(self, space: Namespace) -> None:
+        space.run("ip addr add 10.1.0.9/24 dev eth0")
+        with space.entered():
+            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth0")
+        self._socket.bind(("", 68))
+        self._socket.setblocking(False)
+
+    def say(self, data: bytes) -> None:
+        self._socket.sendto(data, ("255.255.255.255", 67))
+
+    async def hear(self, seconds: float = 2) -> Message | None:
+        loop = asyncio.get_running_loop()
+        try:
+            return decode(await asyncio.wait_for(loop.sock_recv(self._socket, 2000), seconds))
+        except TimeoutError:
+            return None
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+def talker(lan: Lan) -> Iterator[Talker]:
+    one = Talker(lan.client(0, PHONE))
+    yield one
+    one.close()
+
+
+def message(kind: Kind, mac: str = PHONE, ciaddr: str = "0.0.0.0", **options: bytes) -> bytes:
+    chosen: dict[int, bytes] = {Option[name]: value for name, value in options.items()}
+    octets = bytes.fromhex(mac.replace(":", ""))
+    return encode(
+        Message(op=1, xid=42, mac=octets, kind=kind, broadcast=True, ciaddr=IPv4Address(ciaddr), options=chosen)
+    )
+
+
+async def test_inform_gets_settings(lan: Lan, talker: Talker) -> None:
+    plan = Plan()
+    async with lan.server(plan):
+        talker.say(message(Kind.INFORM, ciaddr="10.1.0.9"))
+        reply = await talker.hear()
+        assert reply and (reply.kind, reply.xid) == (Kind.ACK, 42)
+        assert reply.address(Option.ROUTER) == IPv4Address("10.1.0.1")
+        assert Option.LEASE_TIME not in reply.options
+        assert plan.asked == []
+
+
+async def test_declining_is_told_to_people(lan: Lan, talker: Talker, caplog: pytest.LogCaptureFixture) -> None:
+    plan = Plan()
+    async with lan.server(plan):
+        mine, server = IPv4Address("10.1.0.2").packed, IPv4Address("10.1.0.1").packed
+        talker.say(message(Kind.DECLINE, REQUESTED_ADDRESS=mine, SERVER_ID=server))
+        await until("logged", lambda: "10.1.0.2 is in use by somebody else" in caplog.text)
+        assert plan.released == [], "nobody else may get it"
+
+
+async def test_garbage_does_not_hurt(lan: Lan, talker: Talker) -> None:
+    async with lan.server(Plan()):
+        dice = random.Random(1)
+        good = message(Kind.DISCOVER)
+        for _ in range(2000):
+            bad = bytearray(good[: dice.randrange(1, len(good))] + dice.randbytes(dice.randrange(40)))
+            bad[dice.randrange(len(bad))] ^= 1 << dice.randrange(8)
+            talker.say(bytes(bad))
+            talker.say(dice.randbytes(dice.randrange(1400)))
+        await asyncio.sleep(0.2)
+        while await talker.hear(0.05):
+            pass
+        talker.say(message(Kind.DISCOVER, mac=TABLET))
+        reply = await talker.hear()
+        assert reply and reply.kind is Kind.OFFER
+
+
+async def test_one_client_cannot_keep_the_others_out(lan: Lan, talker: Talker) -> None:
+    plan = Plan()
+    async with lan.server(plan, Pace(burst=5, rate=0)):
+        for _ in range(200):
+            talker.say(message(Kind.DISCOVER))
+        while await talker.hear(0.2):
+            pass
+        assert 1 <= len(plan.asked) <= 5
+        talker.say(message(Kind.DISCOVER, mac=TABLET))
+        reply = await talker.hear()
+        assert reply and reply.mac == bytes.fromhex(TABLET.replace(":", ""))
+
+
+async def test_work_in_hand_is_bounded_and_ends_with_the_server(lan: Lan, talker: Talker) -> None:
+    class Stuck(Plan):
+        async def grant(self, request: LeaseRequest) -> LeaseGrant:
+            self.asked.append(request)
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    plan = Stuck()
+    async with lan.server(plan):
+        for number in range(300):
+            talker.say(message(Kind.DISCOVER, mac=f"02:00:5e:01:{number >> 8:02x}:{number & 255:02x}"))
+            await asyncio.sleep(0)
+        await until("asked", lambda: len(plan.asked) >= 64)
+        await asyncio.sleep(0.2)
+        assert len(plan.asked) == 64
+    assert len(asyncio.all_tasks()) == 1
