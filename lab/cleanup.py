@@ -45,7 +45,7 @@ def remove(progress: Progress) -> None:
 def _empty(namespaces: set[str]) -> None:
     """Kills what still lives in the namespaces: clients, captures, what was started and not recorded."""
     deadline = time.monotonic() + 5
-    while pids := _inhabitants(namespaces):
+    while pids := inhabitants(namespaces):
         if time.monotonic() > deadline:
             raise LabError(f"processes {', '.join(map(str, sorted(pids)))} in the lab's namespaces cannot be killed")
         for pid in pids:
@@ -54,7 +54,7 @@ def _empty(namespaces: set[str]) -> None:
         time.sleep(0.05)
 
 
-def _inhabitants(namespaces: set[str]) -> set[int]:
+def inhabitants(namespaces: set[str]) -> set[int]:
     """Processes in any of the namespaces, found in one pass over /proc (by the namespace's inode)."""
     inodes = set()
     for name in namespaces:

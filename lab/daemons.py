@@ -70,14 +70,18 @@ def speakers(cloudlet: Cloudlet) -> dict[str, Record]:
         argv = [str(BIN / "gobgpd"), "--api-hosts", GOBGP_API, "--log-level", "warn", "--pprof-disable"]
         return {f"{cloudlet.name}-gobgpd": _record(cloudlet.name, "gobgpd", argv)}
     run = frr_directory(cloudlet.name)
+    # FRR keeps crash logs in /var/tmp/frr and leaves that directory behind: it gets a /var/tmp of its own, in the mount
+    # namespace that `ip netns exec` makes. Port 0: no telnet; vtysh comes over the sockets.
+    private = ["sh", "-c", 'mount --bind "$0" /var/tmp && exec "$@"', str(run)]
     shared = ["-z", str(run / "zserv.api"), "--vty_socket", str(run), "-u", "frr", "-g", "frr", "--log", "stdout"]
+    shared += ["-P", "0"]
     return {
         f"{cloudlet.name}-{daemon}": _record(
             cloudlet.name,
             daemon,
-            [str(FRR / daemon), *shared, "-i", str(run / f"{daemon}.pid"), "-f", str(run / f"{daemon}.conf"), *more],
+            [*private, str(FRR / daemon), *shared, "-i", str(run / f"{daemon}.pid"), "-f", str(run / f"{daemon}.conf")],
         )
-        for daemon, more in (("zebra", []), ("bgpd", ["--listenon", cloudlet.vtep]))
+        for daemon in ("zebra", "bgpd")
     }
 
 
