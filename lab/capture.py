@@ -32,6 +32,7 @@ class Capture:
     """
 
     def __init__(self, node: str, interface: str, expression: str, direction: str = "inout") -> None:
+        LAB.mkdir(parents=True, exist_ok=True)
         self._directory = tempfile.TemporaryDirectory(prefix="capture-", dir=LAB)
         self.path = Path(self._directory.name) / "capture.pcap"
         argv = ["tcpdump", "-i", interface, "-n", "-s", "256", "-U", "--immediate-mode", "-Z", "root"]

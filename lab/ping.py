@@ -47,6 +47,7 @@ class PingStream:
     """ping in a node's namespace from construction until `stop`, every `interval` seconds."""
 
     def __init__(self, node: str, address: str, interval: float = 0.05, size: int = 56) -> None:
+        LAB.mkdir(parents=True, exist_ok=True)
         self._output = tempfile.TemporaryFile("w+", dir=LAB)  # noqa: SIM115 - closed by stop
         argv = ["ping", "-D", "-n", "-O", "-i", f"{interval:g}", "-s", str(size), address]
         self._process = subprocess.Popen(
@@ -76,7 +77,8 @@ class PingStream:
             time.sleep(0.005)
 
     def stop(self, grace: float = 0.5) -> PingResult:
-        """Ends the stream. The last `grace` seconds of requests are not called lost if unanswered."""
+        """Ends the stream. Unanswered requests of the last `grace` seconds are not called lost, unless a later one was
+        answered."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
         try:
@@ -91,8 +93,9 @@ class PingStream:
         if not summary:
             raise LabError(f"ping {self.address} at {self.node} failed: {text.strip()[-200:]}")
         sent = int(summary[1])
-        settled = sent - max(1, round(grace / self.interval))
         answered = {reply.sequence for reply in replies}
+        # The WAN keeps the order: what is older than an answered request will not be answered any more.
+        settled = max([sent - max(1, round(grace / self.interval)), *answered])
         return PingResult(sent, replies, sum(1 for sequence in range(1, settled + 1) if sequence not in answered))
 
     def __enter__(self) -> Self:

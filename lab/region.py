@@ -11,7 +11,6 @@ import contextlib
 import functools
 import hashlib
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import Any, Self
 from lab import cleanup, daemons, netns, underlay, wan
 from lab.capture import Capture
 from lab.errors import LabError
+from lab.interruption import interruptible
 from lab.lock import LabLock, Progress
 from lab.paths import BIN, ENV, LAB, RUN, SOCKET
 from lab.ping import PingStream
@@ -74,7 +74,7 @@ class Region:
         Says so if this very lab is up; refuses if another is; removes what a dead one has left. Waits up to
         `wait_seconds` for somebody else's lab to be gone.
         """
-        with self._locked(wait_seconds, progress), _interruptible():
+        with self._locked(wait_seconds, progress), interruptible():
             if self._is_up(wait_seconds, progress):
                 progress("the lab is up already")
                 return
@@ -314,22 +314,3 @@ def _read_or_none() -> State | None:
 
 def _unleased(files: dict[str, Path]) -> str:
     return f"no DHCP lease for {', '.join(name for name, file in files.items() if not file.exists())}"
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a build as Ctrl-C does: with everything removed. (In the main thread only.)"""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    try:
-        before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    except ValueError:
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,14 +1,17 @@
 """The WAN's figures, measured with ping through the emulation that this kernel gets."""
 
 import statistics
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lab import netns, wan
+from lab.capture import Capture
 from lab.errors import LabError
 from lab.paths import BIN
+from lab.ping import PingStream
 from lab.plan import Line, Port
 from lab.topology import Link
 
@@ -99,6 +102,29 @@ def test_rate_is_that_of_a_line(wire: Wire) -> None:
     times = round_trips(wire.ping("-c", "20", "-i", "0.05", "-s", "1400"))
     assert min(times) >= 23
     assert statistics.median(times) < 30
+
+
+@pytest.mark.parametrize("figures", [{"delay_ms": 5}], indirect=True)
+def test_a_ping_stream_counts_what_is_lost(wire: Wire) -> None:
+    with PingStream("wantest-a", wire.line.b.address, 0.05) as stream, Capture("wantest-b", "wan0", "icmp") as capture:
+        first = stream.wait_reply(0, 5)
+        assert first
+        time.sleep(0.5)
+        netns.execute(B, ["ip", "link", "set", "wan0", "down"], check=True)
+        cut = time.time()
+        time.sleep(0.6)
+        netns.execute(B, ["ip", "link", "set", "wan0", "up"], check=True)
+        back = stream.wait_reply(cut + 0.1, 5)
+        assert back
+        result = stream.stop()
+        frames = capture.stop()
+    assert result.first_after(first.at - 1) == first
+    assert result.first_after(cut + 0.1) == back
+    assert 8 <= result.lost <= 60
+    assert result.sent >= len(result.replies) + result.lost
+    requests = [frame for frame in frames if "echo request" in frame.text]
+    assert requests
+    assert all(first.at - 1 < frame.at < back.at + 5 for frame in requests)
 
 
 @pytest.mark.parametrize(
