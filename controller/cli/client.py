@@ -45,7 +45,10 @@ class Client:
 
     def __init__(self, timeout: float = TIMEOUT) -> None:
         self.url = controller_url()
-        parts = urlsplit(self.url)
+        try:
+            parts = urlsplit(self.url)
+        except ValueError as error:
+            raise WrongUsage(f"{self.url!r} is not a controller's URL: {error}") from None
         if parts.scheme not in ("unix", "http", "https") or not (parts.netloc or parts.path):
             raise WrongUsage(f"{self.url!r} is not a controller's URL: it begins with unix://, http:// or https://")
         if parts.scheme == "unix" and not (parts.path and not parts.netloc):
@@ -108,7 +111,8 @@ class Client:
             self._check(source.response)
             try:
                 for event in source.iter_sse():
-                    yield event.id, event.data
+                    if event.data:  # a comment, sent to keep the line open, has none
+                        yield event.id, event.data
             except SSEError as error:
                 raise Unreachable(f"{self.url} did not answer with an event stream: {error}") from None
 

@@ -1,0 +1,78 @@
+"""A controller made of canned answers, and `weft` as a shell would call it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+
+from controller.cli import client
+from controller.cli.main import run
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass
+class Controller:
+    """Answers by (method, path), and remembers what it was asked. A value is JSON, or a whole response."""
+
+    answers: dict[tuple[str, str], object] = field(default_factory=dict)
+    asked: list[httpx.Request] = field(default_factory=list)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        answer = self.answers.get((request.method, request.url.path))
+        if isinstance(answer, httpx.Response):
+            return answer
+        if callable(answer):
+            return answer(request)  # type: ignore[no-any-return]
+        if answer is None:
+            return problem(404, "Not found", f"nothing at {request.url.path}")
+        return httpx.Response(200, json=answer)
+
+    @property
+    def last(self) -> httpx.Request:
+        return self.asked[-1]
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.last.content)
+
+
+def problem(status: int, title: str, detail: str, *errors: dict[str, Any]) -> httpx.Response:
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "errors": list(errors)}
+    return httpx.Response(status, json=body, headers={"Content-Type": "application/problem+json"})
+
+
+@pytest.fixture
+def controller(monkeypatch: pytest.MonkeyPatch) -> Controller:
+    made = Controller()
+    monkeypatch.setattr(client, "transport", lambda url: httpx.MockTransport(made))
+    monkeypatch.setenv("WEFT_URL", "http://controller.test")
+    monkeypatch.delenv("WEFT_TOKEN", raising=False)
+    return made
+
+
+@pytest.fixture
+def weft(capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    def call(*arguments: str) -> Result:
+        code = run(arguments)
+        out, err = capfd.readouterr()
+        assert "Traceback" not in out + err
+        return Result(code, out, err)
+
+    return call
+
+
+Weft = Callable[..., Result]
