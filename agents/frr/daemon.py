@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 from agents.frr.vty import VtyError, ask
@@ -42,6 +43,7 @@ class Frr:
             if self._loaded == (config, before):
                 return changed
             self._conf.write_text(config)
+            (self._conf.parent / "vtysh.conf").touch()  # vtysh complains when there is none
             await self._reload()
             after = await self._running()
             self._loaded = (config, after)
@@ -93,6 +95,7 @@ class Frr:
 
 
 def _complaint(output: str) -> str:
-    """What frr-reload.py and vtysh said, less their remarks on a vtysh.conf that need not exist."""
-    lines = [line.strip() for line in output.splitlines() if line.strip() and "Can't open configuration" not in line]
+    """What frr-reload.py said last, less colours and dates."""
+    plain = re.sub(r"^\d{4}-\S+ \S+ +", "", re.sub(r"\x1b\[\d+m", "", output), flags=re.MULTILINE)
+    lines = [line.strip() for line in plain.splitlines() if line.strip()]
     return "; ".join(lines[-5:]) or "no reason given"

@@ -28,6 +28,7 @@ class Namespace:
 
     def __init__(self, name: str) -> None:
         self.name = f"{PREFIX}{os.getpid()}-{name}"
+        self._processes: list[subprocess.Popen[bytes]] = []
 
     def run(self, command: str, check: bool = True) -> str:
         """Runs a command line to its end; its output."""
@@ -39,7 +40,15 @@ class Namespace:
     def spawn(self, *argv: str, log: Path) -> subprocess.Popen[bytes]:
         """Starts a process; it is killed with the namespace."""
         with log.open("wb") as output:
-            return subprocess.Popen(["ip", "netns", "exec", self.name, *argv], stdout=output, stderr=output)
+            process = subprocess.Popen(["ip", "netns", "exec", self.name, *argv], stdout=output, stderr=output)
+        self._processes.append(process)
+        return process
+
+    def end(self) -> None:
+        """Ends what was started here."""
+        for process in self._processes:
+            process.kill()
+            process.wait()
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -77,6 +86,8 @@ def namespaces(*names: str) -> Iterator[list[Namespace]]:
             one.run("ip link set lo up")
         yield made
     finally:
+        for one in made:
+            one.end()
         _remove([one.name for one in made])
 
 
