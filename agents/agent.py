@@ -13,12 +13,12 @@ from agents.events import watching
 from agents.fence import Nft
 from agents.gobgp import Gobgp, Intent
 from agents.leases import CachedLeases
-from agents.netlink import Kernel
+from agents.netlink import Kernel, KernelError
 from agents.reconcile import Outcome, Reconciler
 from agents.reports import report, same
 from agents.services import DhcpServers, EvpnSpeaker, flavours
 from agents.settings import Settings
-from agents.state import State
+from agents.state import State, StateError
 from controller.wire.desired import Desired
 from controller.wire.flavours import Flavour
 from controller.wire.reports import Report
@@ -41,7 +41,7 @@ class Agent:
         self._desired = state.desired()
         self._pending: Report | None = None
         self._sent: Report | None = None
-        self._connected: bool | None = None
+        self._controller_is = ""
 
     async def run(self) -> None:
         """Runs everything. Raises what is a defect of the agent itself."""
@@ -86,9 +86,9 @@ class Agent:
             await asyncio.sleep(backoff.delay())
 
     def _note(self, connected: bool, text: str) -> None:
-        if connected != self._connected:
+        if text != self._controller_is:
             log.log(logging.INFO if connected else logging.WARNING, "controller: %s", text)
-        self._connected = connected
+        self._controller_is = text
 
     # Kernel.
 
@@ -103,8 +103,12 @@ class Agent:
                 if desired is None:
                     continue
                 self._speak(desired)
-                complete = self._gobgp.complete
-                outcome = await reconciler.converge(desired, self._gobgp.table, complete)
+                try:
+                    outcome = await reconciler.converge(desired, self._gobgp.table, self._gobgp.complete)
+                except (KernelError, ValueError) as error:
+                    log.error("%s", error)
+                    asyncio.get_running_loop().call_later(_RETRY, self._dirty.set)
+                    continue
                 failed = await self._serve(desired, outcome)
                 self._pending = report(
                     desired, outcome.snapshot, self._sessions(desired), self._problems(desired, outcome), self._version
@@ -114,8 +118,11 @@ class Agent:
                 if failed or outcome.failed:
                     asyncio.get_running_loop().call_later(_RETRY, self._dirty.set)
                 if desired is not saved:
-                    await asyncio.to_thread(self._state.save_desired, desired)
                     saved = desired
+                    try:
+                        await asyncio.to_thread(self._state.save_desired, desired)
+                    except StateError as error:
+                        log.error("the desired state is not kept for a restart: %s", error)
 
     def _speak(self, desired: Desired) -> None:
         needed = flavours(desired)

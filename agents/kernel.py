@@ -7,6 +7,7 @@ Objects of the agent are known by name and kind: bridges `lan{index}`, VXLAN dev
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from dataclasses import fields as fields_of
 
 VXLAN_PORT = 4789
 """IANA's UDP port for VXLAN (RFC 7348)."""
@@ -14,7 +15,14 @@ VXLAN_PORT = 4789
 PROTOCOL = 87
 """Our routing protocol number in `ip route`: marks the routes that the agent put in."""
 
+MAIN = 254
+"""The main routing table."""
+
+TABLES = 5000
+"""A LAN's own routing table is this plus the endpoint's index."""
+
 _BRIDGE = re.compile(r"lan([1-9]\d{0,2})")
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _TUNNEL = re.compile(r"(?:pw([1-9]\d{0,2})\.[1-9]\d{0,3}|vx([1-9]\d{0,2}))")
 
 
@@ -81,10 +89,22 @@ class Port:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Route:
-    """An on-link route: `prefix` is reached directly over `device`."""
+    """An on-link route: `prefix` is reached directly over `device`. `table` is the main one or a LAN's own."""
 
     prefix: str
     device: str
+    table: int = MAIN
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Rule:
+    """Packets that came in on `interface`, or else those from the address `source`, are looked up in `table` first.
+    The rule's priority is the table's number; `family` is AF_INET or AF_INET6."""
+
+    table: int
+    family: int
+    interface: str | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +116,7 @@ class Snapshot:
     vxlans: Mapping[str, Vxlan] = field(default_factory=dict)
     ports: Mapping[str, Port] = field(default_factory=dict)
     routes: frozenset[Route] = frozenset()
+    rules: frozenset[Rule] = frozenset()
     sysctls: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -151,8 +172,10 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteLink:
-    name: str
+class DeleteLinks:
+    """Takes devices down, then away, all at once: the kernel waits for its readers once, not once per device."""
+
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +216,16 @@ class DeleteRoute:
 
 
 @dataclass(frozen=True, slots=True)
+class AddRule:
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRule:
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
 class WriteSysctl:
     """`path` below /proc/sys."""
 
@@ -207,32 +240,64 @@ Operation = (
     | SetPort
     | Enslave
     | Release
-    | DeleteLink
+    | DeleteLinks
     | AddAddress
     | DeleteAddress
     | AddFlood
     | DeleteFlood
     | AddRoute
     | DeleteRoute
+    | AddRule
+    | DeleteRule
     | WriteSysctl
 )
 
 
-def device_of(operation: Operation) -> str:
-    """The interface an operation is about; empty for a sysctl of the whole namespace."""
+def describe(operation: Operation) -> str:
+    """The operation in words, for the log and for problems."""
+    match operation:
+        case AddVxlan(v):
+            floods = " and ".join(f"{f.vtep} on {f.vni}" for f in sorted(v.flood or ()))
+            return f"add tunnel {v.name}: from {v.local}, receive on {v.vni}" + (
+                f", send to {floods}" if floods else ""
+            )
+        case AddFlood(device, flood) | DeleteFlood(device, flood):
+            verb = "add" if isinstance(operation, AddFlood) else "delete"
+            return f"{verb} flood entry of {device}: {flood.vtep} on {flood.vni}"
+        case AddRoute(route) | DeleteRoute(route):
+            verb = "add" if isinstance(operation, AddRoute) else "delete"
+            return f"{verb} route to {route.prefix} over {route.device}, table {route.table}"
+        case AddRule(rule) | DeleteRule(rule):
+            verb = "add" if isinstance(operation, AddRule) else "delete"
+            selector = f"in on {rule.interface}" if rule.interface else f"from {rule.source}"
+            return f"{verb} rule: {selector}, table {rule.table}"
+        case WriteSysctl(path, value):
+            return f"set {path.replace('/', '.')} = {value}"
+        case DeleteLinks(names):
+            return f"delete {' '.join(names)}"
+        case _:
+            values = {f.name: getattr(operation, f.name) for f in fields_of(operation)}
+            words = ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+            return f"{_WORDS.sub(' ', type(operation).__name__).lower()}: {words}"
+
+
+def index_of(operation: Operation) -> int:
+    """The index of the endpoint that an operation is for; 0 for what belongs to none or to several."""
     match operation:
         case AddVxlan(vxlan):
-            return vxlan.name
-        case AddRoute(route=route) | DeleteRoute(route=route):
-            return route.device
-        case AddAddress(device=device) | DeleteAddress(device=device):
-            return device
-        case AddFlood(device=device) | DeleteFlood(device=device):
-            return device
+            name = vxlan.name
+        case AddRoute(route) | DeleteRoute(route):
+            name = route.device
+        case AddRule(rule) | DeleteRule(rule):
+            return rule.table - TABLES
+        case AddAddress(device) | DeleteAddress(device) | AddFlood(device) | DeleteFlood(device):
+            name = device
         case Enslave(bridge=bridge):
-            return bridge
+            name = bridge
         case WriteSysctl(path=path):
-            parts = path.split("/")
-            return parts[3] if len(parts) > 4 and parts[3] != "all" else ""
-        case _:
-            return operation.name
+            name = path.split("/")[3] if path.count("/") > 3 else ""
+        case DeleteLinks(names):
+            return owner(names[0]) or 0 if len(names) == 1 else 0
+        case SetLink(name) | SetPort(name) | AddBridge(name) | Release(name):
+            pass
+    return owner(name) or 0

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from ipaddress import ip_network
+from socket import AF_INET, AF_INET6
 
-from agents.kernel import Bridge, Port, Route, Snapshot
+from agents.kernel import TABLES, Bridge, Port, Route, Rule, Snapshot
 from controller.wire.desired import Desired, Endpoint, Remote
 
 METRIC = 100
@@ -90,9 +91,19 @@ def ports(desired: Desired, present: Mapping[str, Port]) -> tuple[dict[str, Endp
 
 
 def routes(endpoint: Endpoint, reached: Iterable[Remote]) -> Iterator[Route]:
-    """On-link routes to the prefixes of remotes that a tunnel leads to."""
+    """On-link routes to the prefixes of remotes that a tunnel leads to, in the main table and in the LAN's own."""
     for remote in reached:
-        yield Route(str(ip_network(remote.prefix, strict=False)), bridge_name(endpoint))
+        prefix = str(ip_network(remote.prefix, strict=False))
+        yield Route(prefix, bridge_name(endpoint))
+        yield Route(prefix, bridge_name(endpoint), TABLES + endpoint.index)
+
+
+def rules(endpoint: Endpoint) -> Iterator[Rule]:
+    """What comes from a LAN, or from its gateway address, is looked up in that LAN's own table first: two LANs of a
+    cloudlet may both reach the same remote, each over its own bridge."""
+    family = int(AF_INET if ip_network(endpoint.prefix, strict=False).version == 4 else AF_INET6)
+    yield Rule(TABLES + endpoint.index, family, interface=bridge_name(endpoint))
+    yield Rule(TABLES + endpoint.index, family, source=endpoint.gateway)
 
 
 def on_bridge(snapshot: Snapshot, endpoint: Endpoint) -> list[str]:

@@ -1,6 +1,7 @@
 """Leases from the controller, with a cache that answers renewals while it is away."""
 
 import json
+import logging
 import time
 from collections.abc import Callable
 
@@ -8,8 +9,10 @@ from pydantic import ValidationError
 
 from agents.controller import Controller, ControllerAway, ControllerRefused
 from agents.dhcp.leases import LeaseRefused
-from agents.state import State
+from agents.state import State, StateError
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
+
+log = logging.getLogger(__name__)
 
 _FILE = "leases.json"
 
@@ -59,7 +62,10 @@ class CachedLeases:
         now = self._now()
         self._granted = {key: entry for key, entry in self._granted.items() if entry[0] > now}
         document = {key: [until, grant.model_dump()] for key, (until, grant) in self._granted.items()}
-        self._state.write(_FILE, json.dumps(document))
+        try:
+            self._state.write(_FILE, json.dumps(document))
+        except StateError as error:
+            log.error("leases are not kept for a restart: %s", error)
 
 
 def _key(message: LeaseRequest | LeaseRelease) -> str:

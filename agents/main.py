@@ -28,6 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 0
+    except BaseExceptionGroup as group:
+        logging.getLogger(__name__).critical("stopped by a defect of the agent", exc_info=group)
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pyroute2 import AsyncIPRoute
-from pyroute2.netlink.exceptions import NetlinkError
+from pyroute2.netlink.exceptions import NetlinkDumpInterrupted, NetlinkError
 
 from agents.kernel import (
     PROTOCOL,
@@ -20,33 +20,40 @@ from agents.kernel import (
     AddBridge,
     AddFlood,
     AddRoute,
+    AddRule,
     AddVxlan,
     Bridge,
     DeleteAddress,
     DeleteFlood,
-    DeleteLink,
+    DeleteLinks,
     DeleteRoute,
+    DeleteRule,
     Enslave,
     Flood,
     Operation,
     Port,
     Release,
     Route,
+    Rule,
     SetLink,
     SetPort,
     Snapshot,
     Vxlan,
     WriteSysctl,
     bridge_index,
-    device_of,
+    describe,
     tunnel_index,
 )
 
 _ZEROS = "00:00:00:00:00:00"
 _PROC_SYS = Path("/proc/sys")
 _IFF_UP = 1
+_READ_ATTEMPTS = 10
+_DOOMED = 0x57454654  # the interface group that is deleted as a whole
 _SCOPE_GLOBAL, _SCOPE_LINK = 0, 253
 _SKIP_STATS = 8  # RTEXT_FILTER_SKIP_STATS
+_NOT_THERE = (errno.ENOENT, errno.ESRCH, errno.ENODEV, errno.ENXIO, errno.EADDRNOTAVAIL)
+_TAKES_AWAY = (DeleteLinks, DeleteAddress, DeleteFlood, DeleteRoute, DeleteRule, Release)
 
 
 class KernelError(Exception):
@@ -74,7 +81,18 @@ class Kernel:
         return int(self._ip.epid)
 
     async def read(self, sysctls: Iterable[str] = ()) -> Snapshot:
-        """What is there now. `sysctls` names the settings to read, by path below /proc/sys."""
+        """What is there now. `sysctls` names the settings to read, by path below /proc/sys. Raises KernelError."""
+        paths = tuple(sysctls)
+        for _ in range(_READ_ATTEMPTS):
+            try:
+                return await self._read(paths)
+            except NetlinkDumpInterrupted:  # something changed meanwhile
+                continue
+            except (NetlinkError, OSError) as error:
+                raise KernelError(f"cannot read the kernel's interfaces and routes: {error}") from error
+        raise KernelError("the kernel's interfaces and routes change too fast to be read")
+
+    async def _read(self, sysctls: Iterable[str]) -> Snapshot:
         links = {link["index"]: link async for link in await self._ip.link("dump", ext_mask=_SKIP_STATS)}
         names = {index: link.get("IFLA_IFNAME") for index, link in links.items()}
         floods = await self._floods({i for i, name in names.items() if tunnel_index(name) is not None}, links)
@@ -92,7 +110,8 @@ class Kernel:
                 vxlans[name] = _vxlan(link, names.get(link.get("IFLA_MASTER")), frozenset(floods.get(index, ())))
             else:
                 ports[name] = Port(name, names.get(link.get("IFLA_MASTER")))
-        return Snapshot(bridges, vxlans, ports, await self._routes(names), _read_sysctls(sysctls))
+        routes, rules = await self._routes(names), await self._rules()
+        return Snapshot(bridges, vxlans, ports, routes, rules, _read_sysctls(sysctls))
 
     async def _floods(self, indexes: set[int], links: dict[int, Any]) -> dict[int, set[Flood]]:
         floods: dict[int, set[Flood]] = {}
@@ -120,22 +139,31 @@ class Kernel:
             async for message in await self._ip.route("dump", family=family):
                 if message["proto"] == PROTOCOL and (destination := message.get("RTA_DST")):
                     device = names.get(message.get("RTA_OIF"), "")
-                    routes.add(Route(f"{destination}/{message['dst_len']}", device))
+                    routes.add(Route(f"{destination}/{message['dst_len']}", device, message.get("RTA_TABLE")))
         return frozenset(routes)
+
+    async def _rules(self) -> frozenset[Rule]:
+        rules = set()
+        for family in (socket.AF_INET, socket.AF_INET6):
+            async for message in await self._ip.rule("dump", family=family):
+                if message.get("FRA_PROTOCOL") == PROTOCOL:
+                    source, interface = message.get("FRA_SRC"), message.get("FRA_IIFNAME")
+                    rules.add(Rule(message.get("FRA_TABLE"), int(family), interface, source))
+        return frozenset(rules)
 
     async def apply(self, operation: Operation) -> None:
         """Does one operation. What is already so is no error. Raises KernelError."""
         try:
             await self._apply(operation)
         except NetlinkError as error:
-            gone = isinstance(operation, DeleteLink | DeleteAddress | DeleteFlood | DeleteRoute | Release)
-            if error.code == errno.EEXIST or (gone and error.code in (errno.ENOENT, errno.ESRCH, errno.ENODEV)):
+            there = isinstance(operation, AddAddress | AddFlood | AddRoute | AddRule) and error.code == errno.EEXIST
+            if there or (isinstance(operation, _TAKES_AWAY) and error.code in _NOT_THERE):
                 return
-            raise KernelError(f"{_sentence(operation)}: {os.strerror(error.code).lower()}") from error
+            raise KernelError(f"cannot {describe(operation)}: {os.strerror(error.code).lower()}") from error
         except OSError as error:
-            if isinstance(operation, DeleteLink | DeleteAddress | DeleteFlood | Release):
-                return  # the interface has gone
-            raise KernelError(f"{_sentence(operation)}: {(error.strerror or str(error)).lower()}") from error
+            if isinstance(operation, _TAKES_AWAY) and error.errno in _NOT_THERE:
+                return
+            raise KernelError(f"cannot {describe(operation)}: {(error.strerror or str(error)).lower()}") from error
 
     async def _apply(self, operation: Operation) -> None:
         ip, index = self._ip, socket.if_nametoindex
@@ -146,12 +174,11 @@ class Kernel:
                     ifname=name,
                     kind="bridge",
                     address=mac,
-                    mtu=mtu,
                     br_stp_state=0,
                     br_forward_delay=0,
                     br_mcast_snooping=0,
                 )
-                # Set again: else the bridge would take the smallest MTU of its ports instead.
+                # Not at creation: only an MTU that was set afterwards does not follow that of the ports.
                 await ip.link("set", index=index(name), mtu=mtu)
             case AddVxlan(vxlan):
                 await self._add_vxlan(vxlan)
@@ -167,8 +194,8 @@ class Kernel:
                 await ip.link("set", index=index(name), master=index(bridge), state="up")
             case Release(name):
                 await ip.link("set", index=index(name), master=0)
-            case DeleteLink(name):
-                await ip.link("del", index=index(name))
+            case DeleteLinks(names):
+                await self._delete_links(names)
             case AddAddress(device, address):
                 text, _, length = address.partition("/")
                 await ip.addr("add", index=index(device), address=text, prefixlen=int(length))
@@ -180,12 +207,25 @@ class Kernel:
             case DeleteFlood(device, flood):
                 await ip.fdb("del", ifindex=index(device), lladdr=_ZEROS, dst=flood.vtep, vni=flood.vni)
             case AddRoute(route, metric):
-                oif = index(route.device)
-                await ip.route("add", dst=route.prefix, oif=oif, scope=_scope(route), proto=PROTOCOL, priority=metric)
+                await ip.route("add", priority=metric, **_route(route))
             case DeleteRoute(route):
-                await ip.route("del", dst=route.prefix, oif=index(route.device), scope=_scope(route), proto=PROTOCOL)
+                await ip.route("del", **_route(route))
+            case AddRule(rule):
+                await ip.rule("add", **_rule(rule))
+            case DeleteRule(rule):
+                await ip.rule("del", **_rule(rule))
             case WriteSysctl(path, value):
                 _write_sysctl(path, value)
+
+    async def _delete_links(self, names: tuple[str, ...]) -> None:
+        found = []
+        for name in names:
+            with suppress(OSError):  # gone already
+                index = socket.if_nametoindex(name)
+                await self._ip.link("set", index=index, state="down", group=_DOOMED)
+                found.append(index)
+        if found:
+            await self._ip.link("del", group=_DOOMED)
 
     async def _add_vxlan(self, vxlan: Vxlan) -> None:
         await self._ip.link(
@@ -227,9 +267,28 @@ def _vxlan(link: Any, bridge: str | None, floods: frozenset[Flood]) -> Vxlan:
     )
 
 
-def _scope(route: Route) -> int:
-    # IPv6 has no scopes of routes.
-    return _SCOPE_LINK if ip_address(route.prefix.partition("/")[0]).version == 4 else _SCOPE_GLOBAL
+def _family(text: str) -> int:
+    version = ip_address(text.partition("/")[0]).version
+    return int(socket.AF_INET if version == 4 else socket.AF_INET6)
+
+
+def _route(route: Route) -> dict[str, Any]:
+    family = _family(route.prefix)
+    return {
+        "family": family,
+        "dst": route.prefix,
+        "oif": socket.if_nametoindex(route.device),
+        "table": route.table,
+        "proto": PROTOCOL,
+        "scope": _SCOPE_LINK if family == socket.AF_INET else _SCOPE_GLOBAL,  # IPv6 routes have no scope
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    found: dict[str, Any] = {"table": rule.table, "priority": rule.table, "protocol": PROTOCOL, "family": rule.family}
+    if rule.interface is not None:
+        return found | {"iifname": rule.interface}
+    return found | {"src": rule.source, "src_len": 32 if rule.family == socket.AF_INET else 128}
 
 
 def _read_sysctls(paths: Iterable[str]) -> dict[str, str]:
@@ -246,19 +305,3 @@ def _write_sysctl(path: str, value: str) -> None:
     except FileNotFoundError:
         if not path.startswith("net/ipv6/"):  # a kernel without IPv6 has nothing to set there
             raise
-
-
-def _sentence(operation: Operation) -> str:
-    match operation:
-        case WriteSysctl(path, value):
-            return f"cannot set {path.replace('/', '.')} to {value}"
-        case AddVxlan(vxlan):
-            return f"cannot make the tunnel device {vxlan.name} (VNI {vxlan.vni}, local address {vxlan.local})"
-        case AddRoute(route, _) | DeleteRoute(route):
-            return f"cannot change the route to {route.prefix} over {route.device}"
-        case AddAddress(device, address) | DeleteAddress(device, address):
-            return f"cannot change the address {address} of {device}"
-        case Enslave(name, bridge):
-            return f"cannot put {name} on {bridge}"
-        case _:
-            return f"cannot change {device_of(operation)} ({type(operation).__name__})"

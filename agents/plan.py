@@ -5,6 +5,7 @@ routes). So a remote that leaves loses its route before its pseudowire, and one 
 """
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from agents import evpn, lan, vpls
@@ -13,16 +14,19 @@ from agents.kernel import (
     AddBridge,
     AddFlood,
     AddRoute,
+    AddRule,
     AddVxlan,
     Bridge,
     DeleteAddress,
     DeleteFlood,
-    DeleteLink,
+    DeleteLinks,
     DeleteRoute,
+    DeleteRule,
     Enslave,
     Operation,
     Release,
     Route,
+    Rule,
     SetLink,
     SetPort,
     Snapshot,
@@ -52,11 +56,13 @@ def plan(desired: Desired, pseudowires: Mapping[int, frozenset[Pseudowire]], sna
         for endpoint in desired.endpoints
         for route in lan.routes(endpoint, reached(endpoint, pseudowires.get(endpoint.index, frozenset()), snapshot))
     }
+    rules = {rule for endpoint in desired.endpoints for rule in lan.rules(endpoint)}
     operations = (
-        *_removals(bridges, vxlans, routes, snapshot),
+        *_removals(bridges, vxlans, routes, rules, snapshot),
         *(Release(p) for p, port in sorted(snapshot.ports.items()) if port.bridge in bridges and p not in ports),
         *(WriteSysctl(p, v) for p, v in lan.router_sysctls(desired).items() if snapshot.sysctls.get(p, v) != v),
         *(operation for endpoint in desired.endpoints for operation in _lan(desired, endpoint, snapshot)),
+        *(AddRule(rule) for rule in sorted(rules - snapshot.rules, key=str)),
         *(
             Enslave(name, lan.bridge_name(endpoint))
             for name, endpoint in ports.items()
@@ -87,14 +93,22 @@ def _vxlans(desired: Desired, pseudowires: Mapping[int, frozenset[Pseudowire]]) 
 
 
 def _removals(
-    bridges: Mapping[str, Bridge], vxlans: Mapping[str, Vxlan], routes: Mapping[Route, int], snapshot: Snapshot
+    bridges: Mapping[str, Bridge],
+    vxlans: Mapping[str, Vxlan],
+    routes: Mapping[Route, int],
+    rules: AbstractSet[Rule],
+    snapshot: Snapshot,
 ) -> Iterator[Operation]:
     yield from (DeleteRoute(route) for route in sorted(snapshot.routes) if route not in routes)
-    for name, have in sorted(snapshot.vxlans.items()):
-        want = vxlans.get(name)
-        if want is None or (want.vni, want.local) != (have.vni, have.local):
-            yield DeleteLink(name)
-    yield from (DeleteLink(name) for name in sorted(snapshot.bridges) if name not in bridges)
+    yield from (DeleteRule(rule) for rule in sorted(snapshot.rules - rules, key=str))
+    tunnels = tuple(name for name, have in sorted(snapshot.vxlans.items()) if not _same(vxlans.get(name), have))
+    lans = tuple(sorted(snapshot.bridges.keys() - bridges.keys()))
+    yield from (DeleteLinks(names) for names in (tunnels, lans) if names)
+
+
+def _same(want: Vxlan | None, have: Vxlan | None) -> bool:
+    """Whether they are the same device: what else differs can be changed, these two cannot."""
+    return want is not None and have is not None and (want.vni, want.local) == (have.vni, have.local)
 
 
 def _lan(desired: Desired, endpoint: Endpoint, snapshot: Snapshot) -> Iterator[Operation]:
@@ -114,7 +128,7 @@ def _lan(desired: Desired, endpoint: Endpoint, snapshot: Snapshot) -> Iterator[O
 
 
 def _tunnel(want: Vxlan, have: Vxlan | None) -> Iterator[Operation]:
-    if have is None or (want.vni, want.local) != (have.vni, have.local):
+    if have is None or not _same(want, have):
         yield AddVxlan(want)
         return
     if (want.bridge, want.isolated, want.learning) != (have.bridge, have.isolated, have.learning):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agents import lan, vpls
 from agents.fence import Fence, Nft, NftError, ruleset
-from agents.kernel import Operation, Snapshot, WriteSysctl, device_of, owner
+from agents.kernel import Operation, Snapshot, WriteSysctl, describe, index_of
 from agents.netlink import Kernel, KernelError
 from agents.plan import plan
 from agents.vpls import Announcement, Pseudowire
@@ -50,7 +50,7 @@ class Reconciler:
             todo = plan(desired, _pseudowires(desired, table, complete, snapshot), snapshot)
             for index, texts in todo.problems.items():
                 problems[index] += [text for text in texts if text not in problems[index]]
-            operations = [o for o in todo.operations if (owner(device_of(o)) or 0) not in broken]
+            operations = [o for o in todo.operations if index_of(o) not in broken]
             if not operations:
                 break
             broken |= await self._execute(operations, problems)
@@ -75,12 +75,14 @@ class Reconciler:
         (0 for what belongs to no endpoint)."""
         broken: set[int] = set()
         for operation in operations:
-            index = owner(device_of(operation)) or 0
+            index = index_of(operation)
             if index in broken:
                 continue
             try:
                 await self._kernel.apply(operation)
-                log.log(logging.DEBUG if isinstance(operation, WriteSysctl) else logging.INFO, "%s", operation)
+                log.log(
+                    logging.DEBUG if isinstance(operation, WriteSysctl) else logging.INFO, "%s", describe(operation)
+                )
             except KernelError as error:
                 broken.add(index)
                 problems[index].append(str(error))

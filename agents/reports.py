@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from agents import lan
-from agents.kernel import Snapshot, Vxlan
+from agents.kernel import MAIN, Snapshot
 from agents.vpls import MAX_VE_ID
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.flavours import Flavour
@@ -53,7 +53,7 @@ def _endpoint(endpoint: Endpoint, snapshot: Snapshot, problems: list[str]) -> En
         bridge=bridge if bridge in snapshot.bridges else "",
         ports=lan.on_bridge(snapshot, endpoint),
         tunnels=there,
-        routes=sorted(r.prefix for r in snapshot.routes if r.device == bridge),
+        routes=sorted(r.prefix for r in snapshot.routes if r.device == bridge and r.table == MAIN),
         problems=[*problems, *(f"no tunnel to {name}: BGP has no usable route of it" for name in missing)],
     )
 
@@ -79,12 +79,6 @@ def _remote(endpoint: Endpoint, ve_id: int | None, vtep: str) -> str | None:
         if (remote.ve_id == ve_id) if ve_id is not None else (remote.vtep == vtep):
             return remote.endpoint
     return None
-
-
-def describe(vxlan: Vxlan) -> str:
-    """One line on a tunnel device."""
-    floods = ", ".join(f"{f.vtep} on {f.vni}" for f in sorted(vxlan.flood or ())) or "nobody"
-    return f"{vxlan.name} receives on {vxlan.vni} at {vxlan.local}, sends to {floods}"
 
 
 def _resident_bytes() -> int:

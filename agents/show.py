@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from agents.kernel import Snapshot, owner
+from agents.kernel import MAIN, Snapshot, owner
 
 
 def document(snapshot: Snapshot) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def _lan(name: str, snapshot: Snapshot) -> dict[str, Any]:
             if v.bridge == name
             for flood in sorted(v.flood or ())
         ],
-        "routes": sorted(r.prefix for r in snapshot.routes if r.device == name),
+        "routes": sorted(r.prefix for r in snapshot.routes if r.device == name and r.table == MAIN),
     }
 
 

@@ -129,7 +129,9 @@ class StubController:
     async def _stream(self, request: Request) -> Response:
         cloudlet = request.headers["authorization"].removeprefix("Bearer secret-")
         last = request.headers.get("last-event-id")
-        self.requests.append((cloudlet, last))
+        async with self._changed:
+            self.requests.append((cloudlet, last))
+            self._changed.notify_all()
         return EventSourceResponse(self._events(cloudlet, int(last) if last else None))
 
     async def _events(self, cloudlet: str, version: int | None) -> AsyncIterator[ServerSentEvent]:
@@ -142,20 +144,25 @@ class StubController:
             version = desired.version
             yield ServerSentEvent(data=desired.model_dump_json(), event="desired", id=str(version))
 
-    async def wait(self, cloudlet: str, good: Callable[[Report], bool], seconds: float = 15.0) -> tuple[float, Report]:
-        """The first report that is good, and when it came."""
+    async def wait(
+        self, cloudlet: str, good: Callable[[Report], bool], seconds: float = 15.0, skip: int = 0
+    ) -> tuple[float, Report]:
+        """The first report that is good, after the first `skip` ones, and when it came."""
 
-        def found() -> tuple[float, Report] | None:
-            return next(((t, r) for t, r in self.reports.get(cloudlet, ()) if good(r)), None)
+        def found() -> list[tuple[float, Report]]:
+            return [(t, r) for t, r in self.reports.get(cloudlet, ())[skip:] if good(r)]
 
         try:
-            async with asyncio.timeout(seconds), self._changed:
-                while (hit := found()) is None:
-                    await self._changed.wait()
-                return hit
+            await self.until(lambda: bool(found()), seconds)
         except TimeoutError:
             last = self.reports.get(cloudlet, [(0.0, None)])[-1][1]
             raise AssertionError(f"no such report of {cloudlet} in {seconds} s; the last one: {last}") from None
+        return found()[0]
+
+    async def until(self, true: Callable[[], bool], seconds: float = 15.0) -> None:
+        """Waits for something about reports or requests."""
+        async with asyncio.timeout(seconds), self._changed:
+            await self._changed.wait_for(true)
 
 
 class Region:
@@ -226,7 +233,9 @@ class Region:
         settings = {"as": ASN, "router-id": address, "port": 179, "local-address-list": [address]}
         config = self.directory / f"reflector{number}.json"
         config.write_text(json.dumps({"global": {"config": settings}, "neighbors": clients}))
-        self.start(f"reflector{number}", "core", str(GOBGPD), "-f", str(config), "-t", "json", "--api-hosts", f"127.0.0.1:{50100 + number}", "-l", "warn")  # fmt: skip
+        api = f"127.0.0.1:{50100 + number}"
+        command = (str(GOBGPD), "-f", str(config), "-t", "json", "--api-hosts", api, "-l", "warn")
+        self.start(f"reflector{number}", "core", *command)
 
     def start_gobgpd(self, n: int) -> None:
         self.start(f"gobgpd{n}", f"pe{n}", str(GOBGPD), "--api-hosts", "127.0.0.1:50051", "-l", "warn")
@@ -304,6 +313,26 @@ def pinging(source: str, address: str, interval: float = 0.02) -> Iterator[Calla
         words = next(line for line in text.splitlines() if "packets transmitted" in line).split()
         return int(words[0]), int(words[3])
 
+    try:
+        yield finish
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+@contextlib.contextmanager
+def monitoring(namespace: str, *words: str) -> Iterator[Callable[[], list[str]]]:
+    """Runs `ip monitor` or `bridge monitor`. The value, once called at the end, is what it said, by line."""
+    command = ["ip", "netns", "exec", PREFIX + namespace, *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def finish() -> list[str]:
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        return process.communicate(timeout=10)[0].splitlines()
+
+    time.sleep(0.3)
     try:
         yield finish
     finally:
