@@ -74,14 +74,17 @@ class Frr:
         directory = str(self._conf.parent)
         arguments = ["--reload", "--stdout", "--log-level", "warning", "--daemon", "bgpd", "--bindir", "/usr/bin"]
         arguments += ["--confdir", directory, "--rundir", directory, "--vty_socket", str(self._bgpd.parent)]
-        process = await asyncio.create_subprocess_exec(
-            _RELOAD,
-            *arguments,
-            str(self._conf),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                _RELOAD,
+                *arguments,
+                str(self._conf),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+        except FileNotFoundError:
+            raise FrrError(f"{_RELOAD}: not found; install frr-pythontools") from None
         try:
             output, _ = await asyncio.wait_for(process.communicate(), _RELOAD_TIMEOUT)
         except TimeoutError:

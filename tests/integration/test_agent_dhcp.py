@@ -301,7 +301,7 @@ class Talker:
     """Sends datagrams to the server and hears what comes back, from an address it simply took."""
 
     def __init__(self, space: Namespace) -> None:
-        space.run("ip addr add 10.1.0.9/24 dev eth0")
+        space.run("ip addr add 10.1.0.8/24 dev eth0")
         with space.entered():
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
@@ -341,12 +341,25 @@ def message(kind: Kind, mac: str = PHONE, ciaddr: str = "0.0.0.0", **options: by
 async def test_inform_gets_settings(lan: Lan, talker: Talker) -> None:
     plan = Plan()
     async with lan.server(plan):
-        talker.say(message(Kind.INFORM, ciaddr="10.1.0.9"))
+        talker.say(message(Kind.INFORM, ciaddr="10.1.0.8"))
         reply = await talker.hear()
         assert reply and (reply.kind, reply.xid) == (Kind.ACK, 42)
         assert reply.address(Option.ROUTER) == IPv4Address("10.1.0.1")
         assert Option.LEASE_TIME not in reply.options
         assert plan.asked == []
+
+
+async def test_rebinding_and_rebooting_are_answered_as_the_plan_has_it(lan: Lan, talker: Talker) -> None:
+    plan = Plan(room=4)
+    plan.devices = ["one", "two", "three", PHONE]
+    async with lan.server(plan):
+        talker.say(message(Kind.REQUEST, ciaddr="10.1.0.8"))
+        reply = await talker.hear()
+        assert reply and (reply.kind, reply.ciaddr, reply.yiaddr) == (Kind.ACK, *[IPv4Address("10.1.0.8")] * 2)
+        talker.say(message(Kind.REQUEST, REQUESTED_ADDRESS=IPv4Address("10.1.0.2").packed))
+        reply = await talker.hear()
+        assert reply and reply.kind is Kind.NAK
+        assert reply.options[Option.MESSAGE] == b"10.1.0.2 is not this client's address"
 
 
 async def test_declining_is_told_to_people(lan: Lan, talker: Talker, caplog: pytest.LogCaptureFixture) -> None:

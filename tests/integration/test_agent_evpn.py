@@ -320,8 +320,11 @@ async def test_a_daemon_that_starts_anew_is_configured_anew(region: Region) -> N
 
 
 async def test_a_refusal_says_what(region: Region) -> None:
-    with pytest.raises(FrrError, match=r"frr-reload.py refused .*/frr.conf: ERROR: vtysh failed .*line 2: % Unknown command:  fnord"):
-        await region.pes[0].daemons.frr.apply("router bgp 65000\n fnord\n")
+    daemons = region.pes[0].daemons
+    before = await daemons.show("show running-config")
+    with pytest.raises(FrrError, match=r"refused .*/frr.conf: ERROR: vtysh .*line 2: % Unknown command:  fnord"):
+        await daemons.frr.apply("router bgp 65000\n fnord\n")
+    assert await daemons.show("show running-config") == before
 
 
 def test_the_machines_own_frr_is_left_alone() -> None:
