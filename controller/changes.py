@@ -1,0 +1,249 @@
+"""The change flow: one transaction, then all route servers and all concerned agents at the same time.
+
+Changes are made one after the other, in the order of their generations; waiting for what they do is not part of that,
+so a slow agent holds back nobody but the caller of its own change.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.agents import Agents
+from controller.bell import Bell
+from controller.core.desired import Fabric, tunnels
+from controller.core.intent import Intent, concerned
+from controller.core.refusals import conflict
+from controller.core.rulesets import operations, rule_set
+from controller.db import generations, intents
+from controller.db.engine import Database
+from controller.db.generations import GenerationRow
+from controller.propagation import Propagation
+from controller.wire.rulesets import Change, Operation, Receipt, RuleSet
+
+log = logging.getLogger(__name__)
+
+Edit = Callable[[Intent], Intent]
+Also = Callable[[AsyncSession, Intent], Awaitable[None]]
+Guard = Callable[[AsyncSession], Awaitable[None]]
+
+
+class AgentOutcome(BaseModel):
+    """Whether a concerned cloudlet's kernel was seen to agree, and how many milliseconds after the call."""
+
+    cloudlet: str
+    confirmed: bool
+    after_ms: float | None = None
+
+
+class ChangeResult(BaseModel):
+    """What a change did. `in_force`: every route server confirmed it and every concerned kernel agrees. `unreachable`
+    names the route servers that gave no receipt; they are brought up to date when they are back."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "generation": 42,
+                    "in_force": True,
+                    "duration_ms": 61.4,
+                    "route_servers": [],
+                    "unreachable": [],
+                    "agents": [{"cloudlet": "c1", "confirmed": True, "after_ms": 58.9}],
+                    "dry_run": False,
+                }
+            ]
+        }
+    )
+
+    generation: int
+    in_force: bool
+    duration_ms: float
+    route_servers: list[Receipt] = Field(default_factory=list)
+    unreachable: list[str] = Field(default_factory=list)
+    agents: list[AgentOutcome] = Field(default_factory=list)
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A change on its way: receipts to come by route server, and the cloudlets whose agents have to confirm."""
+
+    generation: int
+    receipts: dict[str, asyncio.Future[Receipt | None]]
+    cloudlets: tuple[str, ...]
+
+
+class Changes:
+    """Holds the intent, and is the only one to change it."""
+
+    def __init__(self, database: Database, agents: Agents, fabric: Fabric, timeout: float, events: Bell) -> None:
+        self.intent = Intent()
+        self.route_servers: list[Propagation] = []
+        self.stopping = asyncio.Event()
+        self.observe: Callable[[float], None] = lambda seconds: None
+        self._database, self._agents, self._fabric, self._timeout = database, agents, fabric, timeout
+        self._events = events
+        self._turn = asyncio.Lock()
+        self._rules: RuleSet | None = None
+
+    def rules(self) -> RuleSet:
+        """The whole rule set at the current generation."""
+        if self._rules is None or self._rules.generation != self.intent.generation:
+            self._rules = rule_set(self.intent, self._fabric.asn)
+        return self._rules
+
+    async def start(self, fingerprint: str) -> None:
+        """Reads the intent. A region that is new, or that has another AS number or other route servers than when its
+        desired states were made, gets a new generation in which every desired state is new."""
+        async with self._database.write() as session:
+            self.intent = await intents.load(session)
+            latest = await generations.current(session)
+            if latest is None or latest.fabric != fingerprint:
+                number = self.intent.generation + 1
+                cloudlets = {n: replace(c, version=number) for n, c in self.intent.cloudlets.items()}
+                renewed = replace(self.intent, generation=number, cloudlets=cloudlets)
+                session.add(GenerationRow(number=number, cause="other settings", fabric=fingerprint))
+                await intents.save(session, self.intent, renewed)
+                self.intent = renewed
+        self._fingerprint = fingerprint
+
+    async def apply(self, edit: Edit, cause: str, also: Also | None = None, guard: Guard | None = None) -> ChangeResult:
+        """Makes a change and waits until it is in force, or until the agents' time is over. In the same transaction,
+        `guard` may refuse before and `also` do further work after. Raises Refused, and then nothing has changed."""
+        started = time.monotonic()
+        return await self._outcome(await self.make(edit, cause, also, guard), started)
+
+    async def make(self, edit: Edit, cause: str, also: Also | None = None, guard: Guard | None = None) -> Sent:
+        """Makes a change, sends it out, and does not wait for what it does. A caller that goes away does not stop it
+        half-way."""
+        return await asyncio.shield(self._make(edit, cause, also, guard))
+
+    async def rehearse(self, edit: Edit) -> ChangeResult:
+        """Asks the route servers what a change would do, and does nothing."""
+        started = time.monotonic()
+        async with self._turn:
+            old = self.intent
+            new = edit(old)
+            ops = operations(old, new, self._fabric.asn)
+            change = Change(base=old.generation, generation=old.generation + 1, ops=ops, dry_run=True)
+            sent = Sent(
+                change.generation,
+                {server.name: server.submit(change) for server in self.route_servers},
+                tuple(sorted(concerned(old, new) & new.cloudlets.keys())),
+            )
+        receipts = await self._receipts(sent, started + self._timeout)
+        return ChangeResult(
+            generation=sent.generation,
+            in_force=False,
+            duration_ms=_ms(started, time.monotonic()),
+            route_servers=[r for r in receipts.values() if r is not None],
+            unreachable=[name for name, r in receipts.items() if r is None],
+            agents=[AgentOutcome(cloudlet=name, confirmed=False) for name in sent.cloudlets],
+            dry_run=True,
+        )
+
+    async def _make(self, edit: Edit, cause: str, also: Also | None, guard: Guard | None) -> Sent:
+        async with self._turn:
+            try:
+                async with self._database.write() as session:
+                    if await generations.number(session) != self.intent.generation:
+                        self.intent = await intents.load(session)
+                    if guard is not None:
+                        await guard(session)
+                    old = self.intent
+                    new, ops, who = self._numbered(old, edit(old))
+                    if new.generation != old.generation:
+                        row = GenerationRow(number=new.generation, cause=cause[:400], fabric=self._fingerprint)
+                        session.add(row)
+                    await intents.save(session, old, new)
+                    if also is not None:
+                        await also(session, new)
+            except IntegrityError as error:
+                log.warning("%s: refused by a constraint: %s", cause, error.orig)
+                raise conflict("somebody else has just taken a name, number or address of this request") from error
+            self.intent = new
+            self._events.ring()
+            return self._send(old, new, ops, who)
+
+    def _numbered(self, old: Intent, new: Intent) -> tuple[Intent, list[Operation], frozenset[str]]:
+        """The next generation, if the edit makes a difference to a route server or an agent."""
+        ops, who = operations(old, new, self._fabric.asn), concerned(old, new)
+        if not ops and not who:
+            return new, [], who
+        number = old.generation + 1
+        cloudlets = dict(new.cloudlets)
+        for name in who & cloudlets.keys():
+            cloudlets[name] = replace(cloudlets[name], version=number)
+        return replace(new, generation=number, cloudlets=cloudlets), ops, who
+
+    def _send(self, old: Intent, new: Intent, ops: list[Operation], who: frozenset[str]) -> Sent:
+        if new.generation == old.generation:
+            return Sent(new.generation, {}, ())
+        change = Change(base=old.generation, generation=new.generation, ops=ops)
+        receipts = {server.name: server.submit(change) for server in self.route_servers}
+        for name in who - new.cloudlets.keys():
+            self._agents.forget(name)
+        there = tuple(sorted(who & new.cloudlets.keys()))
+        for name in there:
+            self._agents.publish(name, new.generation, tunnels(new, name))
+        return Sent(new.generation, receipts, there)
+
+    async def _outcome(self, sent: Sent, started: float) -> ChangeResult:
+        deadline = started + self._timeout
+        connected = [name for name in sent.cloudlets if self._agents.of(name).connected]
+        receipts, times = await asyncio.gather(
+            self._receipts(sent, deadline), self._confirmations(sent, connected, deadline)
+        )
+        finished = time.monotonic()
+        agents = [
+            AgentOutcome(cloudlet=name, confirmed=True, after_ms=_ms(started, times[name]))
+            if name in times
+            else AgentOutcome(cloudlet=name, confirmed=False)
+            for name in sent.cloudlets
+        ]
+        unreachable = [name for name, receipt in receipts.items() if receipt is None]
+        if sent.receipts or sent.cloudlets:
+            self.observe(finished - started)
+        return ChangeResult(
+            generation=sent.generation,
+            in_force=not unreachable and all(agent.confirmed for agent in agents),
+            duration_ms=_ms(started, finished),
+            route_servers=[receipt for receipt in receipts.values() if receipt is not None],
+            unreachable=unreachable,
+            agents=agents,
+        )
+
+    async def _receipts(self, sent: Sent, deadline: float) -> dict[str, Receipt | None]:
+        await self._until(list(sent.receipts.values()), deadline)
+        return {name: f.result() if f.done() else None for name, f in sent.receipts.items()}
+
+    async def _confirmations(self, sent: Sent, connected: list[str], deadline: float) -> dict[str, float]:
+        tasks = {name: asyncio.ensure_future(self._agents.confirmed(name, sent.generation)) for name in connected}
+        try:
+            await self._until(list(tasks.values()), deadline)
+            return {name: task.result() for name, task in tasks.items() if task.done()}
+        finally:
+            for task in tasks.values():
+                task.cancel()
+
+    async def _until(self, futures: Iterable[asyncio.Future[Any]], deadline: float) -> None:
+        """Waits for all, but not beyond the deadline, nor when the controller stops."""
+        pending = {future for future in futures if not future.done()}
+        stop = asyncio.ensure_future(self.stopping.wait())
+        try:
+            while pending and not stop.done() and (left := deadline - time.monotonic()) > 0:
+                done, _ = await asyncio.wait({*pending, stop}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                pending -= done
+        finally:
+            stop.cancel()
+
+
+def _ms(started: float, at: float) -> float:
+    return round((at - started) * 1000, 3)

@@ -1,0 +1,120 @@
+"""The address plan of a cloudlet's LAN (Teka, section III).
+
+Counting from the prefix's base: address 0 is the network's, 1 the cloudlet's own (the gateway), then pairs: an even
+address for a mobile device (MD) and the odd one right above it for its VM. The last pair is not given out: in IPv4 its
+upper half is the broadcast address. The base of any prefix with three or more host bits is a multiple of eight, so an
+even offset is an even address whatever the prefix.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Literal
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+Kind = Literal["md", "vm"]
+
+MIN_HOST_BITS = 3
+"""A /29 (IPv6: /125) is the smallest LAN with a gateway, one pair and room for the reserved one."""
+
+
+class PlanError(ValueError):
+    """A prefix or an address that the plan has no place for. The message names it and says why."""
+
+
+def parse_prefix(text: str) -> Network:
+    """The network `text` (CIDR form) stands for. Raises PlanError for anything that is not exactly that: no length,
+    a netmask in place of one, host bits set, or fewer than three host bits."""
+    base, slash, length = text.partition("/")
+    if not slash or not (length.isascii() and length.isdigit()):
+        raise PlanError(f"{text!r} is not a prefix in CIDR form, such as 10.1.0.0/24")
+    try:
+        address = ip_address(base)
+        network = ip_network(f"{base}/{length}", strict=False)
+    except ValueError:
+        raise PlanError(f"{text!r} is not a prefix in CIDR form, such as 10.1.0.0/24") from None
+    if network.network_address != address:
+        raise PlanError(f"{text} has host bits set; the prefix is {network}")
+    if network.max_prefixlen - network.prefixlen < MIN_HOST_BITS:
+        longest = network.max_prefixlen - MIN_HOST_BITS
+        raise PlanError(f"{text} is too small for the address plan: a /{longest} is the smallest that holds pairs")
+    return network
+
+
+@dataclass(frozen=True)
+class AddressPlan:
+    """The arithmetic of one LAN. Pairs are counted from 0."""
+
+    network: Network
+
+    @classmethod
+    def of(cls, prefix: str) -> "AddressPlan":
+        """The plan of a prefix in CIDR form; raises PlanError."""
+        return cls(parse_prefix(prefix))
+
+    @cached_property
+    def _base(self) -> int:
+        return int(self.network.network_address)
+
+    def _at(self, offset: int) -> Address:
+        cls = IPv4Address if self.network.version == 4 else IPv6Address
+        return cls(self._base + offset)
+
+    @property
+    def gateway(self) -> Address:
+        """The cloudlet's own address on the LAN."""
+        return self._at(1)
+
+    @property
+    def reserved(self) -> Address:
+        """The even address of the last pair, which nobody gets."""
+        return self._at(self.network.num_addresses - 2)
+
+    @property
+    def capacity(self) -> int:
+        """How many pairs the LAN holds."""
+        return self.network.num_addresses // 2 - 2
+
+    def pair(self, index: int) -> tuple[Address, Address]:
+        """The MD's and the VM's address of pair `index`; raises PlanError outside 0..capacity-1."""
+        if not 0 <= index < self.capacity:
+            raise PlanError(f"{self.network} has pairs 0 to {self.capacity - 1}, not {index}")
+        return self._at(2 * index + 2), self._at(2 * index + 3)
+
+    def address(self, index: int, kind: Kind) -> Address:
+        """One half of a pair."""
+        md, vm = self.pair(index)
+        return md if kind == "md" else vm
+
+    def index_of(self, address: Address) -> int:
+        """The pair an MD's or VM's address belongs to; raises PlanError for any other address."""
+        if address not in self.network:
+            raise PlanError(f"{address} is not in {self.network}")
+        offset = int(address) - self._base
+        index = offset // 2 - 1
+        if not 0 <= index < self.capacity:
+            raise PlanError(f"{address} is {self._role(offset)} of {self.network}, not an address of a pair")
+        return index
+
+    def kind_of(self, address: Address) -> Kind:
+        """Whether an address of a pair is the MD's (even) or the VM's (odd)."""
+        self.index_of(address)
+        return "vm" if int(address) & 1 else "md"
+
+    def vm_of(self, md: Address) -> Address:
+        """The VM's address, always the one above the MD's; raises PlanError if `md` is not an MD's address."""
+        if self.kind_of(md) != "md":
+            raise PlanError(f"{md} is odd: a VM's address, not an MD's")
+        return self._at(int(md) - self._base + 1)
+
+    def md_of(self, vm: Address) -> Address:
+        """The MD's address, always the one below the VM's; raises PlanError if `vm` is not a VM's address."""
+        if self.kind_of(vm) != "vm":
+            raise PlanError(f"{vm} is even: an MD's address, not a VM's")
+        return self._at(int(vm) - self._base - 1)
+
+    def _role(self, offset: int) -> str:
+        last = self.network.num_addresses - 1
+        names = {0: "the network address", 1: "the gateway", last - 1: "the reserved address"}
+        return names.get(offset, "the broadcast address" if self.network.version == 4 else "the last address")

@@ -1,0 +1,177 @@
+"""Edits of the intent: pure, each raises Refused or gives the intent that follows. The generation is not theirs."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv4Network, ip_address
+
+from controller.core.addresses import AddressPlan, PlanError
+from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
+from controller.core.pools import check_join, check_lan, network
+from controller.core.refusals import conflict, invalid, missing
+from controller.core.sites import MAX_INDEX, MAX_SITE, allot
+from controller.wire.flavours import Flavour
+
+DEFAULT_VNI = 10000
+
+
+def add_cloudlet(intent: Intent, cloudlet: Cloudlet, speakers: Iterable[str]) -> Intent:
+    """Invites a cloudlet. `speakers` are the route servers' addresses, which no VTEP may have."""
+    try:
+        vtep = IPv4Address(cloudlet.vtep)
+    except ValueError:
+        raise invalid("vtep", f"{cloudlet.vtep!r} is not an IPv4 address") from None
+    if vtep.is_unspecified or vtep.is_multicast or vtep == IPv4Address("255.255.255.255"):
+        raise invalid("vtep", f"{vtep} is not an address that a host can have")
+    if cloudlet.name in intent.cloudlets:
+        raise conflict(f"there is a cloudlet {cloudlet.name!r} already", "name")
+    for other in intent.cloudlets.values():
+        if other.vtep == str(vtep):
+            raise conflict(f"{vtep} is the VTEP of cloudlet {other.name}", "vtep")
+    if str(vtep) in set(speakers):
+        raise conflict(f"{vtep} is a route server's address", "vtep")
+    for endpoint in intent.endpoints.values():
+        if vtep in network(endpoint.prefix):
+            raise conflict(f"{vtep} is inside {endpoint.prefix}, the LAN of {endpoint.name}", "vtep")
+    return intent.with_cloudlet(replace(cloudlet, vtep=str(vtep)))
+
+
+def set_state(intent: Intent, name: str, state: State, *, credential: str | None = None) -> Intent:
+    """Moves a cloudlet to another state, with a new credential if one is given."""
+    if name not in intent.cloudlets:
+        raise missing("cloudlet", name)
+    cloudlet = intent.cloudlets[name]
+    return intent.with_cloudlet(replace(cloudlet, state=state, credential=credential or cloudlet.credential))
+
+
+def approve(intent: Intent, name: str) -> Intent:
+    """Makes a cloudlet active: one that waits for approval, one whose PE has no agent, or one that was drained."""
+    if name in intent.cloudlets and intent.cloudlets[name].state is State.ACTIVE:
+        raise conflict(f"{name} is active already")
+    return set_state(intent, name, State.ACTIVE)
+
+
+def drain(intent: Intent, name: str) -> Intent:
+    """Takes all endpoints of a cloudlet out of every VCP and keeps them out."""
+    if name in intent.cloudlets and intent.cloudlets[name].state not in (State.ACTIVE, State.DRAINING):
+        raise conflict(f"{name} is {intent.cloudlets[name].state}: there is nothing to drain")
+    intent = set_state(intent, name, State.DRAINING)
+    for endpoint in intent.endpoints_of.get(name, ()):
+        for vcp in intent.pools_of.get(endpoint.name, ()):
+            intent = intent.without_member(vcp, endpoint.name)
+    return intent
+
+
+def remove_cloudlet(intent: Intent, name: str) -> Intent:
+    """Removes a cloudlet and its endpoints, once none of them is in a VCP."""
+    if name not in intent.cloudlets:
+        raise missing("cloudlet", name)
+    for endpoint in intent.endpoints_of.get(name, ()):
+        if pools := sorted(intent.pools_of.get(endpoint.name, ())):
+            raise conflict(f"{endpoint.name} is a member of {', '.join(pools)}: drain {name} first")
+    return intent.without_cloudlet(name)
+
+
+def add_endpoint(intent: Intent, endpoint: Endpoint, speakers: Iterable[str]) -> Intent:
+    """Gives a cloudlet a LAN. Site number and index are allotted here; an empty gateway means the plan's own."""
+    if endpoint.name in intent.endpoints:
+        raise conflict(f"there is an endpoint {endpoint.name!r} already", "name")
+    if endpoint.cloudlet not in intent.cloudlets:
+        raise invalid("cloudlet", f"there is no cloudlet {endpoint.cloudlet!r}")
+    cloudlet = intent.cloudlets[endpoint.cloudlet]
+    if cloudlet.state is State.DRAINING:
+        raise conflict(f"cloudlet {cloudlet.name} is draining", "cloudlet")
+    plan = _plan(intent, endpoint.prefix, speakers)
+    if endpoint.gateway and endpoint.gateway != str(plan.gateway):
+        raise invalid("gateway", f"the gateway of {plan.network} is {plan.gateway}, the first address of the plan")
+    check_lan(intent, cloudlet.name, plan.network)
+    siblings = intent.endpoints_of.get(cloudlet.name, ())
+    return intent.with_endpoint(
+        replace(
+            endpoint,
+            site=allot([e.site for e in intent.endpoints.values()], MAX_SITE, "site numbers of the region"),
+            index=allot([e.index for e in siblings], MAX_INDEX, f"endpoint indexes of {cloudlet.name}"),
+            prefix=str(plan.network),
+            gateway=str(plan.gateway),
+            vni=_vni(cloudlet, endpoint.vni, siblings),
+        )
+    )
+
+
+def _plan(intent: Intent, prefix: str, speakers: Iterable[str]) -> AddressPlan:
+    try:
+        plan = AddressPlan.of(prefix)
+    except PlanError as error:
+        raise invalid("prefix", str(error)) from None
+    lan = plan.network
+    if not isinstance(lan, IPv4Network):
+        raise invalid("prefix", f"{lan} is IPv6; a LAN's prefix is IPv4")
+    if lan.prefixlen < 8:
+        raise invalid("prefix", f"{lan} is larger than a /8")
+    for what, reserved in _RESERVED.items():
+        if lan.overlaps(reserved):
+            raise invalid("prefix", f"{lan} is in {reserved} ({what}), where no LAN can be")
+    owners = {c.vtep: f"the VTEP of cloudlet {c.name}" for c in intent.cloudlets.values()}
+    owners |= dict.fromkeys(speakers, "a route server's address")
+    for address, owner in owners.items():
+        if ip_address(address) in lan:
+            raise conflict(f"{lan} contains {address}, {owner}", "prefix")
+    return plan
+
+
+_RESERVED = {
+    "this network": IPv4Network("0.0.0.0/8"),
+    "loopback": IPv4Network("127.0.0.0/8"),
+    "link-local": IPv4Network("169.254.0.0/16"),
+    "multicast": IPv4Network("224.0.0.0/4"),
+    "reserved": IPv4Network("240.0.0.0/4"),
+}
+
+
+def _vni(cloudlet: Cloudlet, vni: int | None, siblings: Iterable[Endpoint]) -> int | None:
+    if cloudlet.pe is Flavour.VPLS:
+        if vni is not None:
+            raise invalid("vni", f"{cloudlet.name} is a VPLS PE: its VNIs are labels, and follow from index and VE ID")
+        return None
+    chosen = DEFAULT_VNI if vni is None else vni
+    for other in siblings:
+        if other.vni == chosen:
+            raise conflict(f"{other.name} of {cloudlet.name} has VNI {chosen}; choose another", "vni")
+    return chosen
+
+
+def remove_endpoint(intent: Intent, name: str) -> Intent:
+    """Removes an endpoint, out of every VCP too."""
+    if name not in intent.endpoints:
+        raise missing("endpoint", name)
+    return intent.without_endpoint(name)
+
+
+def add_vcp(intent: Intent, vcp: Vcp) -> Intent:
+    """Founds a pool without members."""
+    if vcp.name in intent.vcps:
+        raise conflict(f"there is a VCP {vcp.name!r} already", "name")
+    return intent.with_vcp(vcp)
+
+
+def remove_vcp(intent: Intent, name: str) -> Intent:
+    """Removes a pool once it has no members."""
+    if name not in intent.vcps:
+        raise missing("VCP", name)
+    if members := sorted(intent.vcps[name].members):
+        raise conflict(f"{name} has members ({', '.join(members)}); they must leave first")
+    return intent.without_vcp(name)
+
+
+def join(intent: Intent, vcp: str, endpoint: str) -> Intent:
+    """Makes an endpoint a member of a pool."""
+    check_join(intent, vcp, endpoint)
+    return intent.with_member(vcp, endpoint)
+
+
+def leave(intent: Intent, vcp: str, endpoint: str) -> Intent:
+    """Takes an endpoint out of a pool."""
+    if vcp not in intent.vcps:
+        raise missing("VCP", vcp)
+    if endpoint not in intent.vcps[vcp].members:
+        raise missing(f"member of {vcp}", endpoint)
+    return intent.without_member(vcp, endpoint)

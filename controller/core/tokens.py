@@ -1,0 +1,23 @@
+"""Secrets handed to agents: one-time enrolment tokens and credentials. Only their digests are stored.
+
+Both carry 256 random bits, so a plain SHA-256 is enough: there is nothing to guess that a slow hash would protect.
+"""
+
+import hashlib
+import hmac
+import secrets
+
+
+def new_secret() -> str:
+    """A fresh secret, safe in URLs, headers and shells."""
+    return secrets.token_urlsafe(32)
+
+
+def digest(secret: str) -> str:
+    """What is stored of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def matches(secret: str, stored: str | None) -> bool:
+    """Whether `secret` is the one whose digest is `stored`, in constant time."""
+    return hmac.compare_digest(digest(secret), stored or "")

@@ -1,0 +1,65 @@
+"""Cloudlets."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, CheckConstraint, Float, String, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.db.base import NAME, Base, Time, now
+
+
+class CloudletRow(Base):
+    """One row per cloudlet. `token` and `credential` are digests. A token that was used stays, so that using it again
+    can be told from making one up. `version` is the generation at which the desired state last changed."""
+
+    __tablename__ = "cloudlets"
+    __table_args__ = (
+        CheckConstraint("pe IN ('vpls', 'evpn')", name="pe"),
+        CheckConstraint("state IN ('invited', 'pending', 'active', 'draining')", name="state"),
+    )
+
+    name: Mapped[str] = mapped_column(NAME, primary_key=True)
+    pe: Mapped[str] = mapped_column(String(8))
+    vtep: Mapped[str] = mapped_column(String(45), unique=True)
+    state: Mapped[str] = mapped_column(String(16))
+    version: Mapped[int] = mapped_column(default=0)
+    approval: Mapped[bool] = mapped_column(default=False)
+    labels: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
+    latitude: Mapped[float | None] = mapped_column(Float)
+    longitude: Mapped[float | None] = mapped_column(Float)
+    token: Mapped[str | None] = mapped_column(String(64))
+    token_expires_at: Mapped[datetime | None] = mapped_column(Time)
+    token_used_at: Mapped[datetime | None] = mapped_column(Time)
+    credential: Mapped[str | None] = mapped_column(String(64), unique=True)
+    agent_version: Mapped[str | None] = mapped_column(String(64))
+    last_seen: Mapped[datetime | None] = mapped_column(Time)
+    created_at: Mapped[datetime] = mapped_column(Time, default=now)
+    revision: Mapped[int] = mapped_column(default=1)
+
+
+async def get(session: AsyncSession, name: str) -> CloudletRow | None:
+    """The cloudlet of that name."""
+    return await session.get(CloudletRow, name, populate_existing=True)
+
+
+async def page(session: AsyncSession, after: str, limit: int) -> list[CloudletRow]:
+    """Up to `limit` cloudlets whose names sort after `after`."""
+    query = select(CloudletRow).where(CloudletRow.name > after).order_by(CloudletRow.name).limit(limit)
+    return list(await session.scalars(query))
+
+
+async def amend(session: AsyncSession, name: str, **columns: Any) -> None:
+    """Sets columns and counts the revision."""
+    await session.execute(
+        update(CloudletRow).where(CloudletRow.name == name).values(**columns, revision=CloudletRow.revision + 1)
+    )
+
+
+async def note_seen(session: AsyncSession, seen: Mapping[str, tuple[datetime, str | None]]) -> None:
+    """Records when agents were last heard of, and their versions."""
+    for name, (when, version) in seen.items():
+        values: dict[str, Any] = {"last_seen": when} | ({"agent_version": version} if version else {})
+        await session.execute(update(CloudletRow).where(CloudletRow.name == name).values(**values))

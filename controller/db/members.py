@@ -1,0 +1,31 @@
+"""Memberships of endpoints in VCPs."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import ForeignKey, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.db.base import NAME, Base
+
+
+class MemberRow(Base):
+    """One row per endpoint and VCP. `generation` is that of the change that made it."""
+
+    __tablename__ = "members"
+
+    vcp: Mapped[str] = mapped_column(NAME, ForeignKey("vcps.name"), primary_key=True)
+    endpoint: Mapped[str] = mapped_column(NAME, ForeignKey("endpoints.name"), primary_key=True, index=True)
+    generation: Mapped[int]
+
+
+async def of(session: AsyncSession, vcps: Iterable[str]) -> dict[str, list[str]]:
+    """The members of each of the VCPs, sorted."""
+    names = list(vcps)
+    rows = await session.execute(
+        select(MemberRow.vcp, MemberRow.endpoint).where(MemberRow.vcp.in_(names)).order_by(MemberRow.endpoint)
+    )
+    found: dict[str, list[str]] = {name: [] for name in names}
+    for vcp, endpoint in rows:
+        found[vcp].append(endpoint)
+    return found

@@ -1,0 +1,100 @@
+"""Events on their way into the database: what route servers and agents do is written down in batches, so that a storm
+of them costs one transaction now and then and delays nobody."""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from controller.bell import Bell
+from controller.db import events, routeservers
+from controller.db.engine import Database
+from controller.routeservers import ServerEvent
+
+log = logging.getLogger(__name__)
+
+PAUSE = 0.05
+"""Seconds in which further events join a batch."""
+
+BATCH = 500
+WAITING = 10_000
+"""Events beyond this many are dropped, and counted: a route server keeps its own count too."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """`origin` is set for a route server's event: its name, its start, and the event's number there."""
+
+    type: str
+    subject: str
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
+    origin: tuple[str, str, int] | None = None
+
+
+class Journal:
+    """Writes entries in order; `bell` rings after each batch."""
+
+    def __init__(self, database: Database, bell: Bell) -> None:
+        self._database, self.bell = database, bell
+        self._queue: asyncio.Queue[Entry] = asyncio.Queue(WAITING)
+        self.dropped = 0
+
+    def note(self, type: str, subject: str, text: str, **data: Any) -> None:
+        """Writes an event down soon."""
+        self._put(Entry(type, subject, text, data))
+
+    async def heard(self, server: str, started_at: str, event: ServerEvent) -> None:
+        """Takes over an event of a route server."""
+        subject = str(event.data.get("peer") or event.data.get("endpoint") or server)
+        text = str(event.data.get("text") or f"{server}: {event.type} {subject}")
+        data = {**event.data, "route_server": server}
+        self._put(Entry(event.type or "event", subject, text, data, (server, started_at, event.number)))
+
+    async def last_heard(self, server: str, started_at: str) -> int:
+        """Where to go on in a route server's events."""
+        async with self._database.read() as session:
+            return await routeservers.last_event(session, server, started_at)
+
+    async def turned(self, server: str, reachable: bool, reason: str) -> None:
+        """Notes that a route server came or went."""
+        if reachable:
+            self.note("route-server-reachable", server, f"{server} is reachable and at the current generation")
+        else:
+            self.note("route-server-unreachable", server, f"{server} is not reachable: {reason}", reason=reason)
+
+    def _put(self, entry: Entry) -> None:
+        try:
+            self._queue.put_nowait(entry)
+        except asyncio.QueueFull:
+            self.dropped += 1
+
+    async def run(self) -> None:
+        """Works until cancelled."""
+        while True:
+            batch = [await self._queue.get()]
+            await asyncio.sleep(PAUSE)
+            while not self._queue.empty() and len(batch) < BATCH:
+                batch.append(self._queue.get_nowait())
+            try:
+                await self._write(batch)
+            except Exception:  # an event that cannot be written must not end the writing of events
+                log.exception("%d events could not be written", len(batch))
+                await asyncio.sleep(1)
+
+    async def flush(self) -> None:
+        """Writes what is left, when the controller stops."""
+        batch = [self._queue.get_nowait() for _ in range(self._queue.qsize())]
+        if batch:
+            await self._write(batch)
+
+    async def _write(self, batch: list[Entry]) -> None:
+        async with self._database.write() as session:
+            origins: dict[str, tuple[str, int]] = {}
+            for entry in batch:
+                await events.add(session, entry.type, entry.subject, entry.text, **entry.data)
+                if entry.origin:
+                    origins[entry.origin[0]] = entry.origin[1:]
+            for name, (started_at, number) in origins.items():
+                await routeservers.note_event(session, name, started_at, number)
+        self.bell.ring()

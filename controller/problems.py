@@ -1,0 +1,78 @@
+"""Problem details for HTTP APIs (RFC 9457): the one form in which this API says no."""
+
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import JSONResponse
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class FieldError(BaseModel):
+    """One thing wrong. `field` is a dotted path into the request; policies give the place in the file as well."""
+
+    field: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+class ProblemDetails(BaseModel):
+    """RFC 9457, with `errors` for what is wrong where. `type` is a URI reference below this API's own documentation."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "/problems/conflict",
+                    "title": "Conflict",
+                    "status": 409,
+                    "detail": "the prefix 10.1.0.0/24 of c1-lan overlaps 10.1.0.0/25 of c9-lan",
+                    "instance": "/api/v1/vcps/blue/members",
+                    "errors": [{"field": "endpoint", "message": "the prefix 10.1.0.0/24 of c1-lan overlaps …"}],
+                }
+            ]
+        }
+    )
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    errors: list[FieldError] = Field(default_factory=list)
+
+
+class Problem(Exception):  # noqa: N818 - the standard's word
+    """An answer that says no. Raised anywhere in the API, written by one handler."""
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        errors: list[FieldError] | None = None,
+        headers: dict[str, str] | None = None,
+        slug: str | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.errors = errors or []
+        self.headers = headers or {}
+        self.slug = slug or HTTPStatus(status).phrase.lower().replace(" ", "-")
+
+
+def response(problem: Problem, instance: str) -> JSONResponse:
+    """The problem as an HTTP answer to a request for `instance`."""
+    body: dict[str, Any] = ProblemDetails(
+        type=f"/problems/{problem.slug}",
+        title=HTTPStatus(problem.status).phrase,
+        status=problem.status,
+        detail=problem.detail,
+        instance=instance,
+        errors=problem.errors,
+    ).model_dump(mode="json")
+    body["errors"] = [{k: v for k, v in error.items() if v is not None} for error in body["errors"]]
+    return JSONResponse(body, problem.status, problem.headers, MEDIA_TYPE)

@@ -1,0 +1,152 @@
+"""Brings every change to a route server, in order, and the route server up to date when it was away.
+
+One task per route server. While it is in step, changes go out one after the other; a change it cannot take (another
+generation, or an answer that was lost) is replaced by the whole rule set. While it is away, changes are reported
+unreachable at once, and once a second it is asked whether it is back. What it has is compared document by document, not
+by generation alone, so that a database put back from a copy cannot go unnoticed.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from controller.routeservers import OtherGeneration, RefusedByRouteServer, RouteServerClient, ServerEvent, Unreachable
+from controller.wire.rulesets import Change, Receipt, RuleSet
+
+log = logging.getLogger(__name__)
+
+RETRY = 1.0
+"""Seconds between two attempts to reach a route server that is away."""
+
+Waiting = tuple[Change, asyncio.Future[Receipt | None]]
+
+
+class Propagation:
+    """One route server. `current` gives the rule set as it is now, `heard` takes its events, `last_heard`
+    says where to go on after, `turned` is told when it comes and goes."""
+
+    def __init__(
+        self,
+        name: str,
+        client: RouteServerClient,
+        current: Callable[[], RuleSet],
+        heard: Callable[[str, str, ServerEvent], Awaitable[None]],
+        last_heard: Callable[[str, str], Awaitable[int]],
+        turned: Callable[[str, bool, str], Awaitable[None]],
+    ) -> None:
+        self.name = name
+        self.client = client
+        self.reachable = False
+        self.error = "not reached yet"
+        self.generation: int | None = None
+        self._current, self._heard, self._turned = current, heard, turned
+        self._last_heard = last_heard
+        self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
+        self._latest: Receipt | None = None
+        self._started_at = ""
+        self._seen = 0
+
+    def submit(self, change: Change) -> asyncio.Future[Receipt | None]:
+        """Queues a change. Gives its receipt, or None when the route server is, or goes, away."""
+        future: asyncio.Future[Receipt | None] = asyncio.get_running_loop().create_future()
+        if self.reachable:
+            self._queue.put_nowait((change, future))
+        else:
+            future.set_result(None)
+        return future
+
+    async def run(self) -> None:
+        """Works until cancelled."""
+        try:
+            while True:
+                try:
+                    await self._catch_up()
+                    await self._stay_in_step()
+                except Unreachable as error:
+                    await self._away(str(error))
+                except (OtherGeneration, RefusedByRouteServer) as error:
+                    await self._away(f"refuses the rule set: {error}")
+                await asyncio.sleep(RETRY)
+        finally:
+            self.reachable = False
+            self._fail_waiting()
+
+    async def _catch_up(self) -> None:
+        """Confirms what the server has if it is the current rule set, and replaces it if not."""
+        started_at = str((await self.client.status()).get("started_at"))
+        if started_at != self._started_at:
+            self._seen, self._started_at = await self._last_heard(self.name, started_at), started_at
+        found = await self.client.rule_set()
+        while True:
+            wanted = self._current()
+            if found != wanted:
+                log.info("%s: generation %s, sending %s whole", self.name, found.generation, wanted.generation)
+                await self.client.replace(wanted)
+                found = wanted
+                continue
+            await self.client.confirm(found.generation)
+            if found.generation == self._current().generation:
+                break
+        self.generation, self.reachable, self.error = found.generation, True, ""
+
+    async def _stay_in_step(self) -> None:
+        await self._turned(self.name, True, "")
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._follow())
+                tasks.create_task(self._serve())
+        except ExceptionGroup as group:
+            away = (Unreachable, OtherGeneration, RefusedByRouteServer)
+            if group.split(away)[1] is not None:
+                raise
+            raise Unreachable(str(group.exceptions[0])) from None
+
+    async def _serve(self) -> None:
+        while True:
+            change, future = await self._queue.get()
+            try:
+                receipt = await self._bring(change)
+            except BaseException:
+                _resolve(future, None)
+                raise
+            _resolve(future, receipt)
+
+    async def _bring(self, change: Change) -> Receipt | None:
+        if not change.dry_run and self.generation is not None and change.generation <= self.generation:
+            return self._latest  # it went with a whole rule set that was sent since
+        try:
+            if change.base != self.generation:
+                raise OtherGeneration(f"{self.name} is at {self.generation}")
+            receipt = await self.client.change(change)
+        except (OtherGeneration, RefusedByRouteServer, Unreachable) as error:
+            if change.dry_run and not isinstance(error, OtherGeneration):
+                return None
+            log.warning("%s: %s; sending the whole rule set", self.name, error)
+            rules = self._current()
+            receipt = await self.client.replace(rules)
+            self.generation, self._latest = rules.generation, receipt
+            return None if change.dry_run else receipt
+        if not change.dry_run:
+            self.generation, self._latest = change.generation, receipt
+        return receipt
+
+    async def _follow(self) -> None:
+        async for event in self.client.events(self._seen):
+            await self._heard(self.name, self._started_at, event)
+            self._seen = max(self._seen, event.number)
+
+    async def _away(self, reason: str) -> None:
+        was, self.reachable, self.generation, self.error = self.reachable, False, None, reason
+        self._fail_waiting()
+        if was:
+            log.warning("%s is away: %s", self.name, reason)
+            await self._turned(self.name, False, reason)
+
+    def _fail_waiting(self) -> None:
+        while not self._queue.empty():
+            _resolve(self._queue.get_nowait()[1], None)
+
+
+def _resolve(future: asyncio.Future[Receipt | None], receipt: Receipt | None) -> None:
+    if not future.done():
+        future.set_result(receipt)

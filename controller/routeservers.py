@@ -1,0 +1,132 @@
+"""The door to a route server's control API (HTTP/JSON). Nobody else speaks HTTP to route servers."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import httpx
+from httpx_sse import SSEError, aconnect_sse
+from pydantic import ValidationError
+
+from controller.settings import RouteServerSettings
+from controller.wire.rulesets import Change, Receipt, RuleSet
+
+
+class Unreachable(Exception):  # noqa: N818 - a condition that passes
+    """The route server does not answer, or not with what it should."""
+
+
+class OtherGeneration(Exception):  # noqa: N818 - an answer
+    """The route server is not at the generation that a change starts from."""
+
+
+class RefusedByRouteServer(Exception):  # noqa: N818 - an answer
+    """The route server says that the request is wrong."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class ServerEvent:
+    """Something a route server saw. `number` grows for as long as that server runs."""
+
+    number: int
+    type: str
+    data: dict[str, Any]
+
+
+class RouteServerClient:
+    """Calls over kept-alive connections; `timeout` in seconds. Every call may raise Unreachable."""
+
+    def __init__(self, server: RouteServerSettings, token: str | None, timeout: float) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        limits = httpx.Limits(max_connections=20, max_keepalive_connections=8, keepalive_expiry=60)
+        self._client = httpx.AsyncClient(
+            base_url=server.control,
+            headers=headers,
+            limits=limits,
+            timeout=httpx.Timeout(timeout, connect=min(1.0, timeout)),
+            trust_env=False,
+        )
+
+    async def status(self) -> dict[str, Any]:
+        """Generation, whether it is confirmed, sessions, counters."""
+        return await self._call("GET", "/v1/status")
+
+    async def rule_set(self) -> RuleSet:
+        """The rule set in force."""
+        return _parsed(RuleSet, await self._call("GET", "/v1/ruleset"))
+
+    async def replace(self, rules: RuleSet) -> Receipt:
+        """Puts a whole rule set in force."""
+        return _parsed(Receipt, await self._call("PUT", "/v1/ruleset", rules.model_dump_json()))
+
+    async def change(self, change: Change) -> Receipt:
+        """Applies a change; raises OtherGeneration if the server is elsewhere."""
+        return _parsed(Receipt, await self._call("POST", "/v1/changes", change.model_dump_json()))
+
+    async def confirm(self, generation: int) -> None:
+        """Says that the generation the server started with is the current one."""
+        await self._call("POST", "/v1/confirm", json.dumps({"generation": generation}))
+
+    async def routes(self, query: dict[str, str]) -> dict[str, Any]:
+        """Looking glass."""
+        return await self._call("GET", "/v1/routes", query=query)
+
+    async def explain(self, query: dict[str, str]) -> dict[str, Any]:
+        """Why a route reached an endpoint's PE, or did not."""
+        return await self._call("GET", "/v1/explain", query=query)
+
+    async def events(self, after: int) -> AsyncIterator[ServerEvent]:
+        """Events after the one numbered `after`, as they happen, until the connection breaks (Unreachable)."""
+        timeout = httpx.Timeout(None, connect=1.0)
+        try:
+            async with aconnect_sse(
+                self._client, "GET", "/v1/events", params={"after": after}, timeout=timeout
+            ) as source:
+                if source.response.is_error:
+                    raise Unreachable(f"events: HTTP {source.response.status_code}")
+                async for event in source.aiter_sse():
+                    number = int(event.id) if event.id.isdigit() else 0
+                    yield ServerEvent(number, event.event, json.loads(event.data))
+        except (httpx.HTTPError, SSEError, ValueError) as error:
+            raise Unreachable(str(error) or type(error).__name__) from error
+        raise Unreachable("closed the stream of events")
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._client.aclose()
+
+    async def _call(
+        self, method: str, path: str, content: str | None = None, query: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        headers = {"Content-Type": "application/json"} if content is not None else {}
+        try:
+            response = await self._client.request(method, path, content=content, params=query, headers=headers)
+            body: dict[str, Any] = response.json() if response.content else {}
+        except httpx.HTTPError as error:
+            raise Unreachable(str(error) or type(error).__name__) from error
+        except ValueError as error:
+            raise Unreachable(f"{method} {path}: not JSON") from error
+        if response.is_success:
+            return body
+        refusal = body.get("error") or {}
+        message = f"{method} {path}: {refusal.get('message') or f'HTTP {response.status_code}'}"
+        if response.status_code == httpx.codes.CONFLICT:
+            raise OtherGeneration(message)
+        if response.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND, httpx.codes.UNPROCESSABLE_ENTITY):
+            raise RefusedByRouteServer(response.status_code, message)
+        raise Unreachable(message)
+
+
+_T = TypeVar("_T", RuleSet, Receipt)
+
+
+def _parsed(model: type[_T], body: dict[str, Any]) -> _T:
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise Unreachable(f"answers with something that is no {model.__name__}: {error.errors()[0]['msg']}") from error

@@ -1,0 +1,47 @@
+"""Runs migrations: in the controller on its own connection, for `alembic -c migrations/alembic.ini` on the database
+that WEFT_DATABASE_URL names."""
+
+import asyncio
+import os
+from typing import Any, Literal
+
+from alembic import context
+from sqlalchemy import Connection
+
+from controller.db.base import Time
+from controller.db.engine import Database
+from controller.db.schema import metadata
+
+
+def _plainly(kind: str, item: Any, _context: object) -> str | Literal[False]:
+    """A migration stands by itself: it does not import the models' own types."""
+    return "sa.DateTime(timezone=True)" if kind == "type" and isinstance(item, Time) else False
+
+
+def run(connection: Connection) -> None:
+    """One transaction for all steps. SQLite cannot alter much in place, hence batch mode."""
+    context.configure(
+        connection=connection,
+        target_metadata=metadata,
+        render_as_batch=True,
+        compare_type=True,
+        render_item=_plainly,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+async def run_on(url: str) -> None:
+    """Opens the database by itself."""
+    database = Database(url)
+    async with database.writer.connect() as connection:
+        await connection.run_sync(run)
+        await connection.commit()
+    await database.close()
+
+
+given: Connection | None = context.config.attributes.get("connection")
+if given is not None:
+    run(given)
+else:
+    asyncio.run(run_on(os.environ.get("WEFT_DATABASE_URL", "sqlite+aiosqlite:///weft.db")))
