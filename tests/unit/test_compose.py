@@ -1,0 +1,180 @@
+"""docker-compose.yml and what it refers to: whole, hardened, and right for the programs it starts.
+
+With a compose tool on the machine the file is also put before it; building the images is not part of the tests."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from configparser import RawConfigParser
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from ruamel.yaml import YAML
+
+from agents import settings as agent_settings
+from controller.settings import Settings
+from lab import daemons
+
+ROOT = Path(__file__).parents[2]
+COMPOSE: dict[str, Any] = YAML(typ="safe", pure=True).load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+DOCKERFILES = sorted((ROOT / "deploy").glob("*.Dockerfile"))
+UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
+HOST_STATE = {"agent", "gobgpd", "zebra", "bgpd"}
+"""The parts of a PE, which share the host's network namespace."""
+
+
+def instructions(dockerfile: Path) -> list[list[str]]:
+    """The instructions, one list of words each; comments and line ends within are gone."""
+    text = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", dockerfile.read_text(), flags=re.MULTILINE))
+    return [shlex.split(line) for line in text.splitlines() if line.strip()]
+
+
+def compose_tool() -> list[str] | None:
+    for tool in (["docker", "compose"], ["podman-compose"], ["docker-compose"]):
+        if (
+            shutil.which(tool[0])
+            and not subprocess.run([*tool, "version"], capture_output=True, check=False).returncode
+        ):
+            return tool
+    return None
+
+
+@pytest.mark.parametrize("profile", ["vpls", "evpn", "postgres"])
+def test_a_compose_tool_takes_it(profile: str) -> None:
+    tool = compose_tool()
+    if tool is None:
+        pytest.skip("no compose tool on this machine; the other tests check the structure")
+    done = subprocess.run(
+        [*tool, "--profile", profile, "config"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_everything_named_is_defined() -> None:
+    for name, service in SERVICES.items():
+        assert set(service.get("secrets", [])) <= set(COMPOSE["secrets"]), name
+        networks = service.get("networks", [])
+        assert set(networks) <= set(COMPOSE["networks"]), name
+        assert set(service.get("depends_on", [])) <= set(SERVICES), name
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            assert (ROOT / source).exists() if source.startswith(".") else source in COMPOSE["volumes"], volume
+    used = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", [])}
+    assert set(COMPOSE["volumes"]) <= used
+    assert set(COMPOSE["secrets"]) == {secret for service in SERVICES.values() for secret in service.get("secrets", [])}
+
+
+def test_secrets_are_files_that_are_made_and_that_git_does_not_see() -> None:
+    made = (ROOT / "deploy/make-secrets").read_text()
+    assert "/secrets/" in (ROOT / "deploy/.gitignore").read_text().splitlines()
+    for secret in COMPOSE["secrets"].values():
+        directory, name = secret["file"].rsplit("/", 1)
+        assert directory == "deploy/secrets" and name in made
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_has_no_more_than_it_needs(name: str) -> None:
+    service = SERVICES[name]
+    assert service["read_only"] is True and service["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in service["security_opt"] and "privileged" not in service
+    assert ("network_mode" in service) == (name in HOST_STATE)
+    if name not in HOST_STATE | {"postgres"}:
+        assert "cap_add" not in service
+    image = service["image"]
+    assert "/" not in image, "images are named without a registry's host"
+    if "build" in service:
+        assert (ROOT / service["build"]["context"] / service["build"]["dockerfile"]).is_file()
+
+
+def test_the_route_servers_are_a_pair_that_differs_only_in_itself() -> None:
+    one, two = (json.dumps(SERVICES[name]) for name in ("rs1", "rs2"))
+    assert one != two
+    assert one.replace("rs1", "rs2").replace("172.31.240.11", "172.31.240.12") == two
+
+
+def test_the_controller_understands_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = dict(SERVICES["controller"]["environment"])
+    assert {name.removeprefix("WEFT_").lower() for name in environment} <= set(Settings.model_fields)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, re.sub(r"\$\{\w+:-(.*)\}", r"\1", value))
+    settings = Settings()
+    for server in settings.route_servers:
+        assert SERVICES[server.name]["networks"]["fabric"]["ipv4_address"] == server.address
+        assert server.control == f"http://{server.address}:9179"
+        assert f"--listen={server.address}:179" in SERVICES[server.name]["command"]
+    mounted = {f"/run/secrets/{secret}" for secret in SERVICES["controller"]["secrets"]}
+    assert {str(settings.admin_token_file), str(settings.route_server_token_file)} <= mounted
+
+
+def test_the_agent_understands_its_file() -> None:
+    settings = agent_settings.load(ROOT / "deploy/agent.toml")
+    address = SERVICES["controller"]["networks"]["fabric"]["ipv4_address"]
+    assert str(settings.controller) == f"http://{address}:8080/"
+    assert f"/run/secrets/{SERVICES['agent']['secrets'][0]}" == str(settings.token_file)
+    assert settings.gobgp.api in SERVICES["gobgpd"]["command"]
+    assert all(str(settings.frr.vty_dir) in SERVICES[name]["command"] for name in ("zebra", "bgpd"))
+
+
+def test_the_route_servers_options_are_those_of_the_lab() -> None:
+    """The lab starts the real program with them in every run."""
+    lab = set(re.findall(r'"(--[a-z-]+)"', Path(daemons.__file__).read_text()))
+    for name in ("rs1", "rs2"):
+        assert {option.split("=")[0] for option in SERVICES[name]["command"]} <= lab
+    unit = (ROOT / "deploy/systemd/weft-routeserver.service").read_text()
+    assert set(re.findall(r" (--[a-z-]+)", unit)) <= lab
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
+def test_what_a_dockerfile_copies_is_there(dockerfile: Path) -> None:
+    stages: set[str] = set()
+    lines = instructions(dockerfile)
+    assert lines[0][0] == "FROM"
+    for word, *arguments in lines:
+        if word == "FROM":
+            assert "/" not in arguments[0] and "." not in arguments[0].split(":")[0], "images by their short names"
+            assert ":" in arguments[0], "a version is pinned"
+            stages |= set(arguments[2:])
+        elif word == "COPY":
+            source = next((a.split("=")[1] for a in arguments if a.startswith("--from=")), None)
+            paths = [a for a in arguments if not a.startswith("--")][:-1]
+            assert source is None or source in stages
+            assert source or all((ROOT / path).exists() for path in paths), paths
+
+
+def test_what_an_image_installs_is_in_it() -> None:
+    """A wheel of the project needs every top-level package that its entry points and imports name."""
+    project = cast(dict[str, Any], tomllib.loads((ROOT / "pyproject.toml").read_text())["project"])
+    for dockerfile in (ROOT / "deploy/controller.Dockerfile", ROOT / "deploy/agent.Dockerfile"):
+        copied = {word for line in instructions(dockerfile) if line[0] == "COPY" for word in line[1:]}
+        assert {"pyproject.toml", project["readme"]} <= copied
+        for line in instructions(dockerfile):
+            if line[0] == "ENTRYPOINT":
+                [program] = json.loads(" ".join(line[1:]).replace("[", '["').replace("]", '"]'))
+                assert program in project["scripts"]
+                assert project["scripts"][program].split(".")[0] in copied
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
+def test_units(unit: Path) -> None:
+    parser = RawConfigParser(strict=False, comment_prefixes=("#",))
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_string(unit.read_text().replace("\\\n", ""))
+    program = Path(parser["Service"]["ExecStart"].split()[0])
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert program.name in {*scripts, "weft-routeserver", "gobgpd"}
+    assert parser["Service"]["Restart"] == "on-failure" and parser["Install"]["WantedBy"] == "multi-user.target"
+
+
+def test_the_four_daemons_have_units() -> None:
+    assert [unit.stem for unit in UNITS] == ["weft-agent", "weft-controller", "weft-gobgpd", "weft-routeserver"]
+
+
+def test_scripts_are_clean() -> None:
+    if shutil.which("shellcheck") is None:
+        pytest.skip("no shellcheck on this machine")
+    subprocess.run(["shellcheck", str(ROOT / "deploy/make-secrets")], check=True)
