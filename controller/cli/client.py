@@ -139,12 +139,7 @@ class Client:
         if not isinstance(problem, dict):
             problem = {}
         title = str(problem.get("title") or response.reason_phrase or "refused")
-        lines = [f"{title}: {problem['detail']}" if problem.get("detail") else f"{title} ({response.status_code})"]
-        lines += [
-            f"  {error['field']}: {error['message']}" if error.get("field") else f"  {error.get('message')}"
-            for error in problem.get("errors") or []
-            if isinstance(error, dict) and error.get("message") != problem.get("detail")
-        ]
+        lines = _sentences(title, str(problem.get("detail") or f"status {response.status_code}"), problem.get("errors"))
         if response.status_code == 401 and "WEFT_TOKEN" not in os.environ:
             lines.append("  WEFT_TOKEN is not set; over a network it holds the operators' token")
         if response.status_code >= 500:
@@ -161,6 +156,14 @@ class Client:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise Unreachable(f"no controller at {self.url}: {reason}", *_advice(self.url, reason)) from None
+
+
+def _sentences(title: str, detail: str, errors: object) -> list[str]:
+    """Title, detail, and a line per field; the detail is left out where it only repeats the fields' messages."""
+    found = [e for e in errors if isinstance(e, dict) and e.get("message")] if isinstance(errors, list) else []
+    fields = [f"  {e['field']}: {e['message']}" if e.get("field") else f"  {e['message']}" for e in found]
+    repeats = found and detail in ("; ".join(line.strip() for line in fields), found[0]["message"])
+    return [title if repeats else f"{title}: {detail}", *fields]
 
 
 def _text(value: object) -> str:

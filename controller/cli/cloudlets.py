@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import Cloudlet, NewName
+from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.failures import WrongUsage
 from controller.cli.noun import Noun
@@ -18,12 +19,13 @@ COLUMNS = [
     ("PE", at("pe")),
     ("STATE", at("state")),
     ("VTEP", at("vtep")),
+    ("ENDPOINTS", at("endpoints")),
     ("AGENT", at("agent", "connected")),
     ("SEEN", when("agent", "last_seen")),
     ("GENERATION", at("agent", "generation")),
 ]
 DETAILS = [
-    *COLUMNS[:4],
+    *COLUMNS[:5],
     ("LABELS", at("labels")),
     ("LATITUDE", at("latitude")),
     ("LONGITUDE", at("longitude")),
@@ -80,23 +82,23 @@ def token(name: Cloudlet) -> None:
 
 @app.verb("approve", "weft cloudlet approve c1")
 def approve(name: Cloudlet) -> None:
-    """Let a cloudlet that has enrolled take part."""
+    """Let a cloudlet take part: one that waits for approval, was drained, or has a PE without an agent."""
     with Client() as api:
         done(api.post(path("cloudlets", name, "approve")), f"{name} is approved")
 
 
 @app.verb("drain", "weft cloudlet drain c1")
 def drain(name: Cloudlet) -> None:
-    """Nothing new there; what is there goes on until it is gone."""
+    """Take all its endpoints out of all pools and keep them out; its own LANs go on."""
     with Client() as api:
-        done(api.post(path("cloudlets", name, "drain")), f"{name} is draining")
+        print_change(f"{name} drains", api.post(path("cloudlets", name, "drain")))
 
 
 @app.verb("remove", "weft cloudlet remove c1")
 def remove(name: Cloudlet) -> None:
-    """Take a cloudlet out of the region; its credential is worth nothing afterwards."""
+    """Take a cloudlet with its endpoints, none of them in a pool, out of the region. Its credential ends."""
     with Client() as api:
-        done(api.delete(path("cloudlets", name)), f"{name} is removed")
+        print_change(f"{name} is removed", api.delete(path("cloudlets", name)))
 
 
 def _label(text: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import Endpoint, NewName, OfCloudlet
+from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.noun import Noun
@@ -25,11 +26,13 @@ DETAILS = [
     *COLUMNS,
     ("RD", at("rd")),
     ("INDEX", at("index")),
-    ("VE ID", at("ve_id")),
+    ("SITE (VE ID)", at("site")),
     ("VNI", at("vni")),
     ("PORTS", at("ports")),
+    ("VTEP", at("vtep")),
     ("MTU", at("mtu")),
     ("LEASE SECONDS", at("lease_seconds")),
+    ("PAIRS OF ADDRESSES", at("capacity")),
 ]
 
 
@@ -37,8 +40,7 @@ DETAILS = [
 def list_(cloudlet: OfCloudlet = None) -> None:
     """All endpoints."""
     with Client() as api:
-        found = (e for e in api.items(path("endpoints")) if cloudlet in (None, e["cloudlet"]))
-        rows(found, COLUMNS, "no endpoints")
+        rows(api.items(path("endpoints"), cloudlet=cloudlet), COLUMNS, "no endpoints")
 
 
 @app.verb("show", "weft endpoint show c1-lan")
@@ -73,6 +75,6 @@ def add(
 
 @app.verb("remove", "weft endpoint remove c1-lan")
 def remove(name: Endpoint) -> None:
-    """Detach a LAN; it leaves its pools first."""
+    """Detach a LAN: it leaves all pools, and its leases end."""
     with Client() as api:
-        done(api.delete(path("endpoints", name)), f"{name} is removed")
+        print_change(f"{name} is removed", api.delete(path("endpoints", name)))

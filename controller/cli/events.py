@@ -7,24 +7,12 @@ import typer
 
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
-from controller.cli.output import Row, at, plain, rows, say
+from controller.cli.output import at, plain, rows, say
 from controller.cli.session import session
 
 app = Noun("event", "What happened in the region, and what happens now.")
 
-MEANING = {"id", "at", "time", "kind", "type", "event"}
-
-
-def _kind(row: Row) -> object:
-    return row.get("kind") or row.get("type") or row.get("event")
-
-
-def _text(row: Row) -> object:
-    """The event's own sentence, else all it carries."""
-    return row.get("text") or row.get("message") or {k: v for k, v in row.items() if k not in MEANING and v is not None}
-
-
-COLUMNS = [("ID", at("id")), ("AT", lambda row: row.get("at") or row.get("time")), ("KIND", _kind), ("WHAT", _text)]
+COLUMNS = [("ID", at("id")), ("AT", at("at")), ("TYPE", at("type")), ("SUBJECT", at("subject")), ("WHAT", at("text"))]
 After = Annotated[str | None, typer.Option(metavar="ID", help="Only what came after this event.")]
 
 
@@ -45,4 +33,4 @@ def follow(after: After = None) -> None:
             if session.json:
                 print(json.dumps(event, ensure_ascii=False), flush=True)
             else:
-                say(f"{plain(event.get('id') or number):>6}  {plain(_kind(event)):<16}  {plain(_text(event))}")
+                say(f"{number:>6}  {plain(event.get('type')):<24}  {plain(event.get('text'))}")

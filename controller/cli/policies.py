@@ -130,10 +130,8 @@ def _send(api: Client, verb: str, name: str, text: str) -> dict[str, Any]:
     try:
         answer = api.post_yaml(path("policy", verb), text, filename=name)
     except Refused as refused:
-        found = _positions(refused)
-        if found:
-            _print_errors(found, text)
-        raise
+        _print_errors(_positions(refused), text)
+        raise Refused(refused.problem, [f"{name}: not right; nothing was changed"]) from None
     return dict(answer)
 
 

@@ -17,6 +17,7 @@ COLUMNS = [
     ("NAME", at("name")),
     ("FLAVOUR", at("flavour")),
     ("MEMBERS", at("members")),
+    ("BY POLICY", at("managed_by_policy")),
     ("DESCRIPTION", at("description")),
 ]
 
@@ -49,13 +50,9 @@ def add(
 
 @app.verb("remove", "weft vcp remove blue")
 def remove(name: Vcp) -> None:
-    """Take a pool away; its members stay endpoints."""
+    """Take a pool away that has no members."""
     with Client() as api:
-        answer = api.delete(path("vcps", name))
-        if isinstance(answer, dict) and "in_force" in answer:
-            print_change(f"{name} is removed", answer)
-        else:
-            done(answer, f"{name} is removed")
+        print_change(f"{name} is removed", api.delete(path("vcps", name)))
 
 
 @app.verb("join", "weft vcp join blue c5-lan\nweft vcp join blue c5-lan --dry-run")

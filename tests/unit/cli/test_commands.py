@@ -56,8 +56,8 @@ ACTIONS: list[tuple[str, str, str, Any, Any]] = [
     ("cloudlet show c1", "GET", "/api/v1/cloudlets/c1", None, CLOUDLET),
     ("cloudlet token c1", "POST", "/api/v1/cloudlets/c1/token", None, {"token": "t", "token_expires_at": None}),
     ("cloudlet approve c1", "POST", "/api/v1/cloudlets/c1/approve", None, CLOUDLET),
-    ("cloudlet drain c1", "POST", "/api/v1/cloudlets/c1/drain", None, CLOUDLET),
-    ("cloudlet remove c1", "DELETE", "/api/v1/cloudlets/c1", None, CLOUDLET),
+    ("cloudlet drain c1", "POST", "/api/v1/cloudlets/c1/drain", None, CHANGE),
+    ("cloudlet remove c1", "DELETE", "/api/v1/cloudlets/c1", None, CHANGE),
     (
         "endpoint add e --cloudlet c1 --prefix 10.1.0.0/24 --port md* --port eth1 --vni 7",
         "POST",
@@ -66,7 +66,7 @@ ACTIONS: list[tuple[str, str, str, Any, Any]] = [
         {"name": "e", "prefix": "10.1.0.0/24", "rt": "65000:1"},
     ),
     ("endpoint show e", "GET", "/api/v1/endpoints/e", None, {"name": "e"}),
-    ("endpoint remove e", "DELETE", "/api/v1/endpoints/e", None, {}),
+    ("endpoint remove e", "DELETE", "/api/v1/endpoints/e", None, CHANGE),
     (
         "vcp add blue --description fair",
         "POST",
@@ -114,6 +114,7 @@ def test_what_is_asked(
 LISTS: list[tuple[str, str, dict[str, str], dict[str, Any], list[str]]] = [
     ("cloudlet list", "cloudlets", {}, CLOUDLET, ["c1", "active", "198.51.100.1", "yes", "d ago"]),
     ("endpoint list", "endpoints", {}, {"name": "e", "cloudlet": "c1", "vcps": ["blue"]}, ["e", "c1", "blue"]),
+    ("endpoint list --cloudlet c1", "endpoints", {"cloudlet": "c1"}, {"name": "e", "cloudlet": "c1"}, ["e", "c1"]),
     ("vcp list", "vcps", {}, {"name": "blue", "members": ["a", "b"]}, ["blue", "a, b"]),
     ("device list", "devices", {}, {"name": "ana", "vm": {"mac": "02::"}}, ["ana", "02::"]),
     ("lease list --device ana --endpoint e", "leases", {"device": "ana", "endpoint": "e"}, LEASE, ["10.1.0.2", "17"]),
@@ -121,7 +122,7 @@ LISTS: list[tuple[str, str, dict[str, str], dict[str, Any], list[str]]] = [
         "event list --after 3",
         "events",
         {"after": "3", "limit": "100"},
-        {"id": 4, "kind": "joined", "text": "x"},
+        {"id": 4, "type": "member-joined", "text": "x"},
         ["joined"],
     ),
 ]
@@ -146,12 +147,6 @@ def test_lists(
     controller.answers["GET", f"/api/v1/{noun}"] = {"items": [], "next": None}
     assert weft(*line.split()).out.startswith("no ")
     assert weft(*line.split(), "-o", "json").json == []
-
-
-def test_the_endpoints_of_one_cloudlet(controller: Controller, weft: Weft) -> None:
-    items = [{"name": "a", "cloudlet": "c1"}, {"name": "b", "cloudlet": "c2"}]
-    controller.answers["GET", "/api/v1/endpoints"] = {"items": items, "next": None}
-    assert weft("endpoint", "list", "--cloudlet", "c2", "-o", "json").json == items[1:]
 
 
 def test_a_token_is_printed_with_what_to_do_with_it(controller: Controller, weft: Weft) -> None:
@@ -270,6 +265,17 @@ def test_a_refusal_is_told_with_its_fields(controller: Controller, weft: Weft) -
     assert "  prefix: 10.1.0.1/24 has host bits" in result.err and "  and more" in result.err
     result = weft("endpoint", "add", "e", "--cloudlet", "c1", "--prefix", "10.1.0.1/24", "-o", "json")
     assert result.code == 3 and result.json["errors"] == errors
+
+
+def test_a_detail_that_repeats_its_fields_is_not_said_twice(controller: Controller, weft: Weft) -> None:
+    errors = [{"field": "prefix", "message": "host bits"}, {"field": "mtu", "message": "too small"}]
+    both = "prefix: host bits; mtu: too small"
+    controller.answers["POST", "/api/v1/vcps"] = problem(422, "Unprocessable", both, *errors)
+        422, "Unprocessable", "prefix: host bits; mtu: too small", *errors
+    )
+    assert weft("vcp", "add", "x").err == "weft: Unprocessable\n  prefix: host bits\n  mtu: too small\n"
+    controller.answers["POST", "/api/v1/vcps"] = problem(409, "Conflict", "too small", errors[1])
+    assert weft("vcp", "add", "x").err == "weft: Conflict\n  mtu: too small\n"
 
 
 def test_names_are_quoted_whole(controller: Controller, weft: Weft) -> None:

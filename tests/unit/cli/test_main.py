@@ -89,9 +89,9 @@ def test_a_broken_pipe_is_quiet(arguments: list[str]) -> None:
 
 def test_events_are_followed(controller: Controller, weft: Weft) -> None:
     def stream() -> Iterator[bytes]:
-        yield b'id: 4\nevent: joined\ndata: {"id": 4, "kind": "joined", "text": "c5-lan\\u001b[31m joined"}\n\n'
+        yield b'id: 4\nevent: joined\ndata: {"id": 4, "type": "joined", "text": "c5-lan\\u001b[31m joined"}\n\n'
         yield b": still here\n\n"
-        yield b'id: 5\ndata: {"id": 5, "kind": "left", "vcp": "blue"}\n\n'
+        yield b'id: 5\ndata: {"id": 5, "type": "left", "text": "blue"}\n\n'
 
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, content=stream(), headers={"Content-Type": "text/event-stream"})
@@ -100,9 +100,9 @@ def test_events_are_followed(controller: Controller, weft: Weft) -> None:
     result = weft("event", "follow", "--after", "3")
     assert controller.last.headers["Last-Event-ID"] == "3"
     assert [line.split()[:2] for line in result.out.splitlines()] == [["4", "joined"], ["5", "left"]]
-    assert "\x1b" not in result.out and "vcp=blue" in result.out
+    assert "\x1b" not in result.out and "blue" in result.out
     lines = weft("event", "follow", "-o", "json").out.splitlines()
-    assert len(lines) == 2 and lines[1] == '{"id": 5, "kind": "left", "vcp": "blue"}'
+    assert len(lines) == 2 and lines[1] == '{"id": 5, "type": "left", "text": "blue"}'
 
 
 def test_names_are_completed(controller: Controller, monkeypatch: pytest.MonkeyPatch, weft: Weft) -> None:

@@ -71,6 +71,7 @@ def test_the_controllers_errors_are_shown_the_same_way(controller: Controller, w
     assert controller.last.content == GOOD.encode() and controller.last.url.params["filename"] == good
     result = weft("policy", "apply", good)
     assert result.code == 3 and f"{good}:4:15: there is no endpoint" in result.err
+    assert result.err.splitlines()[-1] == f"weft: {good}: not right; nothing was changed"
 
 
 def test_a_refusal_that_is_not_about_the_text(controller: Controller, weft: Weft, good: str) -> None:
