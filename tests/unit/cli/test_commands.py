@@ -271,8 +271,6 @@ def test_a_detail_that_repeats_its_fields_is_not_said_twice(controller: Controll
     errors = [{"field": "prefix", "message": "host bits"}, {"field": "mtu", "message": "too small"}]
     both = "prefix: host bits; mtu: too small"
     controller.answers["POST", "/api/v1/vcps"] = problem(422, "Unprocessable", both, *errors)
-        422, "Unprocessable", "prefix: host bits; mtu: too small", *errors
-    )
     assert weft("vcp", "add", "x").err == "weft: Unprocessable\n  prefix: host bits\n  mtu: too small\n"
     controller.answers["POST", "/api/v1/vcps"] = problem(409, "Conflict", "too small", errors[1])
     assert weft("vcp", "add", "x").err == "weft: Conflict\n  mtu: too small\n"
