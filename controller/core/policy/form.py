@@ -107,9 +107,12 @@ def _explain(error: ValidationError, document: Document) -> Iterator[tuple[Path,
 
 
 def _repeated(path: Path, items: list[object], document: Document) -> Iterator[tuple[Path, Place, str]]:
+    seen: set[str] = set()
     for i, item in enumerate(items):
-        if item in items[:i]:
+        written = json.dumps(item, sort_keys=True)
+        if written in seen:
             yield (*path, i), document.place((*path, i)), f"{_show(item)} is in the list already"
+        seen.add(written)
 
 
 def _suggest(word: object, known: list[str]) -> str:

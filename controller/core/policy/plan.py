@@ -83,7 +83,12 @@ def plan(policy: Policy, inventory: Inventory) -> Plan:
     )
 
 
+SUGGESTIONS = 10
+"""Unknown names beyond this many get no suggestion: looking for one takes time, and a region may have thousands."""
+
+
 def _errors(policy: Policy, inventory: Inventory) -> Iterator[PolicyError]:
+    unknown = 0
     for vcp in policy.vcps:
         old = inventory.vcps.get(vcp.name)
         if old is not None and old.flavour is not vcp.flavour:
@@ -95,7 +100,8 @@ def _errors(policy: Policy, inventory: Inventory) -> Iterator[PolicyError]:
             here = ("vcps", vcp.name, "members", i)
             endpoint = inventory.endpoints.get(name)
             if endpoint is None:
-                close = difflib.get_close_matches(name, list(inventory.endpoints), n=1)
+                unknown += 1
+                close = difflib.get_close_matches(name, inventory.endpoints, n=1) if unknown <= SUGGESTIONS else []
                 hint = f": did you mean '{close[0]}'?" if close else ""
                 yield policy.error(here, f"there is no endpoint '{name}'{hint}")
             elif endpoint.flavour is not vcp.flavour:
