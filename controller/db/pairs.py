@@ -83,3 +83,9 @@ async def remove_of(session: AsyncSession, device: str) -> None:
     """Takes all pairs, and what is left of expired leases, from a device."""
     await session.execute(delete(LeaseRow).where(LeaseRow.device == device))
     await session.execute(delete(PairRow).where(PairRow.device == device))
+
+
+async def hand_over(session: AsyncSession, giver: str, taker: str) -> None:
+    """Gives all pairs and leases of a device to another that has none."""
+    await session.execute(update(LeaseRow).where(LeaseRow.device == giver).values(device=taker))
+    await session.execute(update(PairRow).where(PairRow.device == giver).values(device=taker))

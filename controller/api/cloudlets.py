@@ -1,0 +1,206 @@
+"""Cloudlets: invite, approve, drain, remove."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.api import etags, pages
+from controller.api.access import Operator, Running
+from controller.api.etags import ETAG, IfMatch
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.api.types import Body, Name, NamePath, Text
+from controller.changes import ChangeResult, Edit
+from controller.core import edits, tokens
+from controller.core.intent import Cloudlet as Wanted
+from controller.core.intent import Intent, State
+from controller.core.refusals import missing
+from controller.db import cloudlets as table
+from controller.db import events
+from controller.db.base import now
+from controller.db.cloudlets import CloudletRow
+from controller.region import Region
+from controller.wire.flavours import Flavour
+
+router = APIRouter(prefix="/api/v1/cloudlets", tags=["cloudlets"], dependencies=[Operator])
+
+TokenSeconds = Annotated[int, Field(ge=1, le=30 * 86400, description="How long the token is good for.")]
+EXAMPLE: JsonDict = {"name": "c1", "pe": "vpls", "vtep": "192.0.2.1", "labels": {"city": "turin"}}
+
+
+class NewCloudlet(Body):
+    """`approval`: after its agent has enrolled, the cloudlet waits until an operator approves it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    name: Name
+    pe: Flavour
+    vtep: Annotated[str, Field(max_length=45, description="IPv4 address of tunnels and BGP sessions.")]
+    approval: bool = False
+    token_seconds: TokenSeconds = 3600
+    labels: Annotated[dict[Name, Text], Field(max_length=64)] = Field(default_factory=dict)
+    latitude: Annotated[float | None, Field(ge=-90, le=90, description="WGS-84 degrees.")] = None
+    longitude: Annotated[float | None, Field(ge=-180, le=180, description="WGS-84 degrees.")] = None
+
+
+class AgentState(BaseModel):
+    """`generation` is that of the desired state which the agent last reported to have come to."""
+
+    connected: bool
+    last_seen: datetime | None
+    version: str | None
+    generation: int | None
+
+
+class Cloudlet(BaseModel):
+    """One edge site."""
+
+    name: str
+    pe: Flavour
+    vtep: str
+    state: State
+    approval: bool
+    labels: dict[str, str]
+    latitude: float | None
+    longitude: float | None
+    created_at: datetime
+    endpoints: list[str]
+    agent: AgentState
+
+
+class Invitation(Cloudlet):
+    """The one-time token is shown here and nowhere else; a repetition by Idempotency-Key shows null."""
+
+    token: str | None
+    token_expires_at: datetime
+
+
+class TokenRequest(Body):
+    """Asks for a new one-time token; the one before is void."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"token_seconds": 600}]})
+
+    token_seconds: TokenSeconds = 3600
+
+
+@router.post("", status_code=201, responses=errors(409) | {201: {"headers": ETAG}}, summary="Invite a cloudlet")
+async def create(body: NewCloudlet, region: Running, response: Response) -> Invitation:
+    """Makes a cloudlet and a one-time token with which its agent enrols."""
+    token, expires = tokens.new_secret(), now() + timedelta(seconds=body.token_seconds)
+
+    def edit(intent: Intent) -> Intent:
+        return edits.add_cloudlet(intent, Wanted(body.name, body.pe, body.vtep), speakers(region))
+
+    async def also(session: AsyncSession, _intent: Intent) -> None:
+        columns = body.model_dump(include={"approval", "labels", "latitude", "longitude"})
+        await table.amend(session, body.name, token=tokens.digest(token), token_expires_at=expires, **columns)
+        await events.add(session, "cloudlet-invited", body.name, f"cloudlet {body.name} was invited")
+
+    await region.changes.make(edit, f"invite {body.name}", also)
+    return await _invitation(region, body.name, token, response)
+
+
+@router.get("", responses=errors(), summary="List cloudlets")
+async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Cloudlet]:
+    """Sorted by name."""
+    async with region.database.read() as session:
+        rows = await table.page(session, pages.after(cursor), limit + 1)
+    return pages.page(rows, limit, lambda row: row.name, lambda row: Cloudlet(**_shown(row, region)))
+
+
+@router.get("/{name}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a cloudlet")
+async def show(name: NamePath, region: Running, response: Response) -> Cloudlet:
+    """With the state of its agent."""
+    row = await _row(region, name)
+    response.headers["ETag"] = etags.etag(row)
+    return Cloudlet(**_shown(row, region))
+
+
+@router.post("/{name}/token", responses=errors(404, 412), summary="Make a new one-time token")
+async def new_token(
+    name: NamePath, region: Running, response: Response, body: TokenRequest | None = None, if_match: IfMatch = None
+) -> Invitation:
+    """For an agent that lost its token or its credential. The credential in use stays good until the new token is
+    used."""
+    seconds = (body or TokenRequest()).token_seconds
+    token, expires = tokens.new_secret(), now() + timedelta(seconds=seconds)
+    async with region.database.write() as session:
+        row = await table.get(session, name)
+        if row is None:
+            raise missing("cloudlet", name)
+        etags.check(row, if_match)
+        await table.amend(session, name, token=tokens.digest(token), token_expires_at=expires, token_used_at=None)
+        await events.add(session, "cloudlet-token", name, f"a new token was made for cloudlet {name}")
+    region.bell.ring()
+    return await _invitation(region, name, token, response)
+
+
+@router.post("/{name}/approve", responses=errors(404, 409, 412), summary="Approve a cloudlet")
+async def approve(name: NamePath, region: Running, response: Response, if_match: IfMatch = None) -> Cloudlet:
+    """Makes a cloudlet active: one that waits for approval, one that was drained, or one whose PE has no agent."""
+    await _change(region, name, "approve", "approved", lambda intent: edits.approve(intent, name), if_match)
+    return await show(name, region, response)
+
+
+@router.post("/{name}/drain", responses=errors(404, 409, 412), summary="Drain a cloudlet")
+async def drain(name: NamePath, region: Running, if_match: IfMatch = None) -> ChangeResult:
+    """Takes all its endpoints out of all pools and keeps them out; its own LANs go on."""
+    return await _change(region, name, "drain", "drained", lambda intent: edits.drain(intent, name), if_match)
+
+
+@router.delete("/{name}", responses=errors(404, 409, 412), summary="Remove a cloudlet")
+async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> ChangeResult:
+    """Removes a cloudlet and its endpoints, none of which may be in a pool."""
+
+    def edit(intent: Intent) -> Intent:
+        return edits.remove_cloudlet(intent, name)
+
+    return await _change(region, name, "remove", "removed", edit, if_match)
+
+
+async def _change(region: Region, name: str, verb: str, done: str, edit: Edit, if_match: str | None) -> ChangeResult:
+    async def guard(session: AsyncSession) -> None:
+        etags.check(await table.get(session, name), if_match)
+
+    async def also(session: AsyncSession, _intent: Intent) -> None:
+        await events.add(session, f"cloudlet-{done}", name, f"cloudlet {name} was {done}")
+
+    return await region.changes.apply(edit, f"{verb} {name}", also, guard)
+
+
+def speakers(region: Region) -> list[str]:
+    """The addresses of the route servers."""
+    return [speaker.address for speaker in region.fabric.speakers]
+
+
+async def _row(region: Region, name: str) -> CloudletRow:
+    async with region.database.read() as session:
+        row = await table.get(session, name)
+    if row is None:
+        raise missing("cloudlet", name)
+    return row
+
+
+async def _invitation(region: Region, name: str, token: str, response: Response) -> Invitation:
+    row = await _row(region, name)
+    response.headers["ETag"] = etags.etag(row)
+    return Invitation(**_shown(row, region), token=token, token_expires_at=row.token_expires_at)
+
+
+def _shown(row: CloudletRow, region: Region) -> dict[str, Any]:
+    agent = region.agents.of(row.name)
+    report = agent.report
+    fields = ("name", "pe", "vtep", "state", "approval", "labels", "latitude", "longitude", "created_at")
+    return {name: getattr(row, name) for name in fields} | {
+        "endpoints": [e.name for e in region.intent.endpoints_of.get(row.name, ())],
+        "agent": AgentState(
+            connected=agent.connected,
+            last_seen=agent.last_seen or row.last_seen,
+            version=report.agent_version if report else row.agent_version,
+            generation=report.generation if report else None,
+        ),
+    }

@@ -1,0 +1,154 @@
+"""Devices: an MD and, optionally, the VM that works for it. Together they have one pair of addresses at a LAN."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.api import etags, pages
+from controller.api.access import Operator, Running
+from controller.api.etags import ETAG, IfMatch
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.api.types import Body, ClientId, Mac, Name, NamePath
+from controller.core.refusals import conflict, missing
+from controller.db import devices as table
+from controller.db import events, leases, pairs
+from controller.db.base import now
+from controller.db.devices import ClientRow, DeviceRow
+
+router = APIRouter(prefix="/api/v1/devices", tags=["devices"], dependencies=[Operator])
+
+EXAMPLE: JsonDict = {"name": "m1", "mac": "02:00:5e:00:00:01", "vm": {"mac": "02:00:5e:00:00:02"}}
+
+
+class Client(Body):
+    """How a machine is known to DHCP: by MAC, by client id, or by both (the client id then counts first)."""
+
+    mac: Mac | None = None
+    client_id: ClientId | None = None
+
+    @model_validator(mode="after")
+    def _is_known_somehow(self) -> "Client":
+        if self.mac is None and self.client_id is None:
+            raise ValueError("give mac, client_id, or both")
+        return self
+
+
+class NewDevice(Client):
+    """The device's own MAC or client id, and those of its VM."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    name: Name
+    vm: Client | None = None
+
+    @model_validator(mode="after")
+    def _are_two(self) -> "NewDevice":
+        mine, vm = (self.mac, self.client_id), self.vm
+        if vm is not None and any(a is not None and a == b for a, b in zip(mine, (vm.mac, vm.client_id), strict=True)):
+            raise ValueError("the device and its VM cannot be known by the same mac or client_id")
+        return self
+
+
+class Known(BaseModel):
+    """How a machine is known to DHCP."""
+
+    mac: str | None
+    client_id: str | None
+
+
+class Device(Known):
+    """`implicit`: nobody registered it, it asked for an address."""
+
+    name: str
+    vm: Known | None
+    implicit: Annotated[bool, Field(description="Not registered: it came and asked.")]
+    created_at: datetime
+
+
+@router.post("", status_code=201, responses=errors(409) | {201: {"headers": ETAG}}, summary="Register a device")
+async def create(body: NewDevice, region: Running, response: Response) -> Device:
+    """A device that is in use already without being registered keeps its pair under the new name."""
+    try:
+        async with region.database.write() as session:
+            if await table.get(session, body.name) is not None:
+                raise conflict(f"there is a device {body.name!r} already", "name")
+            table.add(session, body.name)
+            await session.flush()
+            await _add(session, body.name, "md", body, "")
+            if body.vm is not None:
+                await _add(session, body.name, "vm", body.vm, "vm.")
+            await events.add(session, "device-registered", body.name, f"device {body.name} was registered")
+    except IntegrityError as error:
+        raise conflict("another device has this name, MAC or client id") from error
+    region.bell.ring()
+    return await show(body.name, region, response)
+
+
+async def _add(session: AsyncSession, device: str, kind: str, client: Client, prefix: str) -> None:
+    while clash := await table.clashing(session, client.mac, client.client_id):
+        field, other = clash
+        row = await table.get(session, other)
+        if row is None or not row.implicit:
+            raise conflict(f"{getattr(client, field)} is {other}'s", f"{prefix}{field}")
+        if kind == "md":
+            await pairs.hand_over(session, other, device)
+        else:
+            await pairs.remove_of(session, other)
+        await table.remove(session, other)
+    table.add_client(session, device, "md" if kind == "md" else "vm", client.mac, client.client_id)
+    await session.flush()
+
+
+@router.get("", responses=errors(), summary="List devices")
+async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Device]:
+    """Sorted by name."""
+    async with region.database.read() as session:
+        rows = await table.page(session, pages.after(cursor), limit + 1)
+        clients = await table.clients(session, [row.name for row in rows])
+    return pages.page(rows, limit, lambda row: row.name, lambda row: _shown(row, clients))
+
+
+@router.get("/{name}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a device")
+async def show(name: NamePath, region: Running, response: Response) -> Device:
+    """With its VM."""
+    async with region.database.read() as session:
+        row = await table.get(session, name)
+        if row is None:
+            raise missing("device", name)
+        clients = await table.clients(session, [name])
+    response.headers["ETag"] = etags.etag(row)
+    return _shown(row, clients)
+
+
+@router.delete("/{name}", status_code=204, responses=errors(404, 409, 412), summary="Forget a device")
+async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> None:
+    """Only one without leases: whoever holds an address would go on using it."""
+    async with region.database.write() as session:
+        row = await table.get(session, name)
+        if row is None:
+            raise missing("device", name)
+        etags.check(row, if_match)
+        if held := await leases.page(session, 0, 1, now(), None, name):
+            raise conflict(f"{name} holds {held[0].address} at {held[0].endpoint}: release it first")
+        await pairs.remove_of(session, name)
+        await table.remove(session, name)
+        await events.add(session, "device-forgotten", name, f"device {name} was forgotten")
+    region.bell.ring()
+
+
+def _shown(row: DeviceRow, clients: dict[tuple[str, str], ClientRow]) -> Device:
+    md, vm = clients.get((row.name, "md")), clients.get((row.name, "vm"))
+    return Device(
+        name=row.name,
+        mac=md.mac if md else None,
+        client_id=md.client_id if md else None,
+        vm=Known(mac=vm.mac, client_id=vm.client_id) if vm else None,
+        implicit=row.implicit,
+        created_at=row.created_at,
+    )

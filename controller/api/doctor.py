@@ -1,0 +1,101 @@
+"""The doctor: whether intent, rule sets, Adj-RIB-Outs and kernels agree. Gathers; `controller.core.doctor` compares."""
+
+import asyncio
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
+
+from controller.api.access import Operator, Running
+from controller.api.openapi import errors
+from controller.core.desired import desired
+from controller.core.doctor import Cloudlet, Route, RouteServer, compare
+from controller.propagation import Propagation
+from controller.region import Region
+from controller.routeservers import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
+
+router = APIRouter(prefix="/api/v1/doctor", tags=["doctor"], dependencies=[Operator])
+
+MOST = 1_000_000
+"""Routes asked for: all of them."""
+
+
+class Difference(BaseModel):
+    """One thing that is not as it should be, where, and in a sentence."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    where: str
+    subject: str
+    expected: str
+    found: str
+    text: str
+
+
+class Checked(BaseModel):
+    """How much was looked at. `reports` counts the cloudlets whose kernels were compared."""
+
+    generation: int
+    route_servers: int
+    adj_in: int
+    adj_out: int
+    quarantine: int
+    cloudlets: int
+    reports: int
+    endpoints: int
+
+
+class Diagnosis(BaseModel):
+    """`ok` when there is no difference."""
+
+    ok: bool
+    checked: Checked
+    differences: list[Difference]
+
+
+@router.get("", responses=errors(), summary="Compare everything")
+async def diagnose(region: Running) -> Diagnosis:
+    """Asks every route server for all it has, and compares it and the agents' last reports with the intent."""
+    servers = list(await asyncio.gather(*(_observe(server) for server in region.changes.route_servers)))
+    rules = region.changes.rules()
+    cloudlets = _cloudlets(region)
+    differences = await asyncio.to_thread(compare, rules, servers, cloudlets)
+    return Diagnosis(
+        ok=not differences,
+        checked=Checked(
+            generation=rules.generation,
+            route_servers=len(servers),
+            adj_in=sum(len(server.adj_in) for server in servers),
+            adj_out=sum(len(server.adj_out) for server in servers),
+            quarantine=sum(len(server.quarantine) for server in servers),
+            cloudlets=len(cloudlets),
+            reports=sum(cloudlet.report is not None for cloudlet in cloudlets),
+            endpoints=len(rules.endpoints),
+        ),
+        differences=[Difference.model_validate(difference) for difference in differences],
+    )
+
+
+def _cloudlets(region: Region) -> list[Cloudlet]:
+    intent, fabric = region.intent, region.fabric
+    return [
+        Cloudlet(desired(intent, c, fabric), region.agents.of(c.name).report, region.agents.of(c.name).connected)
+        for c in intent.cloudlets.values()
+        if c.speaks
+    ]
+
+
+async def _observe(server: Propagation) -> RouteServer:
+    client = server.client
+    try:
+        status, rules, adj_in, adj_out, quarantine = await asyncio.gather(
+            client.status(), client.rule_set(), *(_table(client, t) for t in ("adj-in", "adj-out", "quarantine"))
+        )
+    except (Unreachable, OtherGeneration, RefusedByRouteServer) as error:
+        return RouteServer(server.name, None, error=str(error))
+    sessions = {s["peer"]: str(s["state"]).lower() for s in status.get("sessions") or []}
+    return RouteServer(server.name, rules, sessions, adj_in, adj_out, quarantine)
+
+
+async def _table(client: RouteServerClient, table: str) -> list[Route]:
+    found = await client.routes({"table": table, "limit": str(MOST)})
+    return [Route.of(line) for line in found.get("routes") or []]

@@ -1,0 +1,167 @@
+"""Endpoints: the LANs of cloudlets and their attachment to the fabric."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.api import etags, pages
+from controller.api.access import Operator, Running
+from controller.api.cloudlets import speakers
+from controller.api.etags import ETAG, IfMatch
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.api.types import Body, Name, NamePath
+from controller.changes import ChangeResult
+from controller.core import edits
+from controller.core.addresses import AddressPlan
+from controller.core.intent import Endpoint as Wanted
+from controller.core.intent import Intent
+from controller.core.names import NAME_PATTERN
+from controller.core.refusals import missing
+from controller.core.rulesets import site_target
+from controller.db import endpoints as table
+from controller.db import events
+from controller.db.endpoints import EndpointRow
+from controller.region import Region
+from controller.wire.flavours import Flavour
+
+router = APIRouter(prefix="/api/v1/endpoints", tags=["endpoints"], dependencies=[Operator])
+
+Port = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:@*?\[\]-]{1,15}$", description="Interface name or shell pattern.")]
+EXAMPLE: JsonDict = {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24", "ports": ["md*", "vm*"]}
+
+
+class NewEndpoint(Body):
+    """`prefix` is an IPv4 prefix of at most 29 bits; `gateway`, if given, must be the address plan's. `vni` is for
+    EVPN, 10000 by default. `mtu` in bytes."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    name: Name
+    cloudlet: Name
+    prefix: Annotated[str, Field(max_length=49)]
+    gateway: Annotated[str | None, Field(max_length=45)] = None
+    ports: Annotated[list[Port], Field(max_length=64)] = Field(default_factory=list)
+    vni: Annotated[int | None, Field(ge=1, le=16777215)] = None
+    mtu: Annotated[int, Field(ge=576, le=9216)] = 1450
+    lease_seconds: Annotated[int, Field(ge=60, le=30 * 86400)] = 3600
+
+
+class Endpoint(BaseModel):
+    """`site` is the site number (VE ID of a VPLS endpoint), `rt` and `rd` follow from it. `index` is the endpoint's
+    number at its cloudlet. `capacity` counts the pairs of its address plan."""
+
+    name: str
+    cloudlet: str
+    flavour: Flavour
+    prefix: str
+    gateway: str
+    ports: list[str]
+    site: int
+    index: int
+    rt: str
+    rd: str
+    vni: int | None
+    vtep: str
+    mtu: int
+    lease_seconds: int
+    capacity: int
+    vcps: list[str]
+    created_at: datetime
+
+
+@router.post("", status_code=201, responses=errors(409) | {201: {"headers": ETAG}}, summary="Make an endpoint")
+async def create(body: NewEndpoint, region: Running, response: Response) -> Endpoint:
+    """Gives a cloudlet a LAN. Site number and index are allotted once and for all."""
+    wanted = Wanted(
+        name=body.name,
+        cloudlet=body.cloudlet,
+        site=0,
+        index=0,
+        prefix=body.prefix,
+        gateway=body.gateway or "",
+        ports=tuple(body.ports),
+        vni=body.vni,
+        mtu=body.mtu,
+        lease_seconds=body.lease_seconds,
+    )
+
+    async def also(session: AsyncSession, intent: Intent) -> None:
+        made = intent.endpoints[body.name]
+        text = f"endpoint {made.name} of {made.cloudlet} was made: {made.prefix}, site {made.site}"
+        await events.add(session, "endpoint-created", made.name, text, cloudlet=made.cloudlet)
+
+    def edit(intent: Intent) -> Intent:
+        return edits.add_endpoint(intent, wanted, speakers(region))
+
+    await region.changes.make(edit, f"make endpoint {body.name}", also)
+    return await show(body.name, region, response)
+
+
+@router.get("", responses=errors(), summary="List endpoints")
+async def index(
+    region: Running,
+    cloudlet: Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)] = None,
+    limit: pages.Limit = 100,
+    cursor: pages.Cursor = None,
+) -> Page[Endpoint]:
+    """Sorted by name; of one cloudlet or of all."""
+    async with region.database.read() as session:
+        rows = await table.page(session, pages.after(cursor), limit + 1, cloudlet)
+    rows = [row for row in rows if row.cloudlet in region.intent.cloudlets]
+    return pages.page(rows, limit, lambda row: row.name, lambda row: _shown(row, region))
+
+
+@router.get("/{name}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show an endpoint")
+async def show(name: NamePath, region: Running, response: Response) -> Endpoint:
+    """With the pools it is in."""
+    async with region.database.read() as session:
+        row = await table.get(session, name)
+    if row is None or row.cloudlet not in region.intent.cloudlets:
+        raise missing("endpoint", name)
+    response.headers["ETag"] = etags.etag(row)
+    return _shown(row, region)
+
+
+@router.delete("/{name}", responses=errors(404, 409, 412), summary="Remove an endpoint")
+async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> ChangeResult:
+    """Takes it out of all pools and ends its leases."""
+
+    async def guard(session: AsyncSession) -> None:
+        etags.check(await table.get(session, name), if_match)
+
+    async def also(session: AsyncSession, _intent: Intent) -> None:
+        await events.add(session, "endpoint-removed", name, f"endpoint {name} was removed")
+
+    def edit(intent: Intent) -> Intent:
+        return edits.remove_endpoint(intent, name)
+
+    return await region.changes.apply(edit, f"remove endpoint {name}", also, guard)
+
+
+def _shown(row: EndpointRow, region: Region) -> Endpoint:
+    cloudlet = region.intent.cloudlets[row.cloudlet]
+    target = site_target(region.fabric.asn, row.site)
+    return Endpoint(
+        name=row.name,
+        cloudlet=row.cloudlet,
+        flavour=cloudlet.pe,
+        prefix=row.prefix,
+        gateway=row.gateway,
+        ports=row.ports,
+        site=row.site,
+        index=row.index,
+        rt=target,
+        rd=target,
+        vni=row.vni,
+        vtep=cloudlet.vtep,
+        mtu=row.mtu,
+        lease_seconds=row.lease_seconds,
+        capacity=AddressPlan.of(row.prefix).capacity,
+        vcps=sorted(region.intent.pools_of.get(row.name, ())),
+        created_at=row.created_at,
+    )

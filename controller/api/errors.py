@@ -1,0 +1,68 @@
+"""Everything that goes wrong becomes a problem."""
+
+import logging
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from controller.core.policy import PolicyInvalid
+from controller.core.refusals import Refused
+from controller.problems import FieldError, Problem, response
+
+log = logging.getLogger(__name__)
+
+_STATUS = {"invalid": 422, "conflict": 409, "missing": 404}
+
+
+def of_refusal(refused: Refused) -> Problem:
+    """A decision's no."""
+    errors = [FieldError(field=refused.field, message=refused.message)] if refused.field else []
+    return Problem(_STATUS[refused.kind], refused.message, errors)
+
+
+def of_policy(invalid: PolicyInvalid) -> Problem:
+    """A policy's errors, each with its place."""
+    errors = [FieldError(**asdict(error)) for error in invalid.errors]
+    count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+    return Problem(422, f"The policy has {count}: {invalid.errors[0]}", errors, slug="policy-invalid")
+
+
+def of_validation(error: RequestValidationError) -> Problem:
+    """A request that does not fit its schema. The values themselves are not repeated: they may be secrets."""
+    found = error.errors()
+    if any(e["type"] == "json_invalid" for e in found):
+        reason = str(found[0].get("ctx", {}).get("error", "not JSON"))
+        position = found[0]["loc"][-1]
+        return Problem(400, f"The body is not JSON: {reason} at character {position}.")
+    errors = [FieldError(field=_field(e["loc"]), message=str(e["msg"])) for e in found]
+    return Problem(422, "; ".join(f"{e.field}: {e.message}" for e in errors)[:1000], errors)
+
+
+def _field(location: tuple[Any, ...]) -> str:
+    parts = location[1:] if location[0] in ("body", "query", "path", "header") and len(location) > 1 else location
+    return ".".join(str(part) for part in parts)
+
+
+def _of_http(error: HTTPException) -> Problem:
+    detail = {404: "There is nothing here.", 405: "This method is not allowed here."}.get(error.status_code)
+    return Problem(error.status_code, detail or str(error.detail), headers=dict(error.headers or {}))
+
+
+def install(app: FastAPI) -> None:
+    """Handlers for all of them. A surprise is logged, and the caller told no more than that there was one."""
+
+    def handle(kind: type[Exception], problem: Any) -> None:
+        async def handler(request: Request, error: Exception) -> Response:
+            return response(problem(error), request.url.path)
+
+        app.add_exception_handler(kind, handler)
+
+    handle(Problem, lambda problem: problem)
+    handle(Refused, of_refusal)
+    handle(PolicyInvalid, of_policy)
+    handle(RequestValidationError, of_validation)
+    handle(HTTPException, _of_http)
+    handle(Exception, lambda _: Problem(500, "Something went wrong in the controller; its log says what."))

@@ -1,0 +1,92 @@
+"""Events: a stream for those who watch, a page for those who look back."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict
+from starlette.responses import Response
+
+from controller.api import pages, streams
+from controller.api.access import Operator, Running
+from controller.api.openapi import errors
+from controller.db import events as table
+from controller.db.events import EventRow
+from controller.region import Region
+
+router = APIRouter(prefix="/api/v1/events", tags=["events"], dependencies=[Operator])
+
+BATCH = 500
+
+
+class Event(BaseModel):
+    """Something that happened. `id` grows; `text` is for people, `data` for programs."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: int
+    at: datetime
+    type: str
+    subject: str
+    text: str
+    data: dict[str, Any]
+
+
+class Events(BaseModel):
+    """Events in order. `next` is the id to go on `after`; null when there are no more for now."""
+
+    items: list[Event]
+    next: str | None = None
+
+
+@router.get(
+    "",
+    response_model=Events,
+    responses=errors() | {200: {"content": streams.CONTENT, "description": "A page, or server-sent events."}},
+    summary="List or follow events",
+)
+async def index(
+    request: Request,
+    region: Running,
+    after: Annotated[int | None, Query(ge=0, le=2**63 - 1, description="Only events with a greater id.")] = None,
+    limit: pages.Limit = 100,
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=40)] = None,
+) -> Response:
+    """A stream if `Accept` asks for `text/event-stream`: from `Last-Event-ID` or `after` on, or without either from now
+    on. Else a page."""
+    if "text/event-stream" not in request.headers.get("accept", ""):
+        async with region.database.read() as session:
+            rows = await table.after(session, after or 0, limit + 1)
+        more = str(rows[limit - 1].id) if len(rows) > limit else None
+        shown = Events(items=[Event.model_validate(row) for row in rows[:limit]], next=more)
+        return JSONResponse(shown.model_dump(mode="json"))
+    start = streams.last_id(last_event_id)
+    start = after if start is None else start
+    if start is None:
+        async with region.database.read() as session:
+            start = await table.latest(session)
+    return streams.respond(_stream(region, start))
+
+
+async def _stream(region: Region, seen: int) -> AsyncIterator[bytes]:
+    with region.bell.listen() as wake:
+        yield streams.OPENING
+        while True:
+            async with region.database.read() as session:
+                rows = await table.after(session, seen, BATCH)
+            for row in rows:
+                yield _event(row)
+                seen = row.id
+            if len(rows) == BATCH:
+                continue
+            match await streams.woken(wake, region.stopping):
+                case False:
+                    return
+                case None:
+                    yield streams.COMMENT
+
+
+def _event(row: EventRow) -> bytes:
+    return streams.event(row.type, row.id, Event.model_validate(row).model_dump_json())

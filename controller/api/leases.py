@@ -1,0 +1,107 @@
+"""Leases, as operators see and make them. Agents ask for theirs under `/agent`."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict
+
+from controller.api import etags, pages
+from controller.api.access import Operator, Running
+from controller.api.etags import ETAG, IfMatch
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.api.types import Body, IdPath, Name
+from controller.core.names import NAME_PATTERN
+from controller.core.refusals import missing
+from controller.db import leases as table
+from controller.db.base import now
+from controller.db.leases import LeaseRow
+
+router = APIRouter(prefix="/api/v1/leases", tags=["leases"], dependencies=[Operator])
+
+Filter = Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)]
+
+
+class NewLease(Body):
+    """`kind` says which half of the device's pair: the MD's even address or the VM's odd one."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"endpoint": "c1-lan", "device": "m1", "kind": "md"}]})
+
+    endpoint: Name
+    device: Name
+    kind: Literal["md", "vm"]
+
+
+class Lease(BaseModel):
+    """An address held until `expires_at`."""
+
+    id: int
+    endpoint: str
+    device: str
+    kind: Literal["md", "vm"]
+    address: str
+    mac: str | None
+    client_id: str | None
+    hostname: str | None
+    granted_at: datetime
+    expires_at: datetime
+
+
+RENEWED = {200: {"model": Lease, "description": "It was held already, and is renewed.", "headers": ETAG}}
+
+
+@router.post("", status_code=201, responses=errors(409) | RENEWED | {201: {"headers": ETAG}}, summary="Grant a lease")
+async def create(body: NewLease, region: Running, response: Response) -> Lease:
+    """The same device gets the same address: renewed if it holds it, its old one if it comes back."""
+    lease, fresh = await region.leases.grant(body.endpoint, body.device, body.kind)
+    if fresh:
+        region.metrics.leases.inc()
+    else:
+        response.status_code = 200
+    return _answer(lease, response)
+
+
+@router.get("", responses=errors(), summary="List leases")
+async def index(
+    region: Running,
+    endpoint: Filter = None,
+    device: Filter = None,
+    limit: pages.Limit = 100,
+    cursor: pages.Cursor = None,
+) -> Page[Lease]:
+    """Those that have not expired, oldest first."""
+    async with region.database.read() as session:
+        rows = await table.page(session, pages.after_number(cursor), limit + 1, now(), endpoint, device)
+    return pages.page(rows, limit, lambda row: row.id, _shown)
+
+
+@router.get("/{id}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a lease")
+async def show(id: IdPath, region: Running, response: Response) -> Lease:
+    """If it has not expired."""
+    async with region.database.read() as session:
+        row = await table.get(session, id, now())
+    if row is None:
+        raise missing("lease", str(id))
+    return _answer(row, response)
+
+
+@router.post("/{id}/renew", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Renew a lease")
+async def renew(id: IdPath, region: Running, response: Response, if_match: IfMatch = None) -> Lease:
+    """Starts its time anew."""
+    return _answer(await region.leases.renew(id, lambda row: etags.check(row, if_match)), response)
+
+
+@router.delete("/{id}", status_code=204, responses=errors(404, 412), summary="Release a lease")
+async def release(id: IdPath, region: Running, if_match: IfMatch = None) -> None:
+    """The pair stays the device's until the plan is full and somebody else needs it."""
+    await region.leases.release(id, lambda row: etags.check(row, if_match))
+
+
+def _answer(row: LeaseRow, response: Response) -> Lease:
+    response.headers["ETag"] = etags.etag(row)
+    return _shown(row)
+
+
+def _shown(row: LeaseRow) -> Lease:
+    return Lease(**{name: getattr(row, name) for name in Lease.model_fields})

@@ -1,0 +1,54 @@
+"""Lists in pages. A cursor names the last item of a page, so that no item is skipped or seen twice however the list
+changes in between."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from typing import Annotated, Generic, TypeVar
+
+from fastapi import Query
+from pydantic import BaseModel
+
+from controller.problems import FieldError, Problem
+
+T = TypeVar("T")
+Row = TypeVar("Row")
+
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many items at most.")]
+Cursor = Annotated[str | None, Query(max_length=200, description="`next` of the page before.")]
+
+
+class Page(BaseModel, Generic[T]):
+    """`next` is the cursor of the page that follows; null at the end."""
+
+    items: list[T]
+    next: str | None = None
+
+
+def after(cursor: str | None) -> str:
+    """The key of the last item of the page before; empty at the beginning."""
+    if cursor is None:
+        return ""
+    try:
+        key = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, UnicodeError):
+        key = ""
+    if not key or not key.isprintable():
+        raise Problem(422, "The cursor is not one of ours.", [FieldError(field="cursor", message="not a cursor")])
+    return key
+
+
+def after_number(cursor: str | None) -> int:
+    """As `after`, for items that are numbered."""
+    key = after(cursor) or "0"
+    if not (key.isascii() and key.isdigit() and len(key) < 19):
+        raise Problem(422, "The cursor is not one of ours.", [FieldError(field="cursor", message="not a cursor")])
+    return int(key)
+
+
+def page(rows: Sequence[Row], limit: int, key: Callable[[Row], object], item: Callable[[Row], T]) -> Page[T]:
+    """A page of at most `limit` items out of `limit + 1` rows."""
+    shown = rows[:limit]
+    more = len(rows) > limit
+    cursor = base64.urlsafe_b64encode(str(key(shown[-1])).encode()).decode() if more else None
+    return Page(items=[item(row) for row in shown], next=cursor)

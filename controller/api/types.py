@@ -1,0 +1,21 @@
+"""Values that several nouns have in common, with their schema and an example."""
+
+from typing import Annotated
+
+from fastapi import Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from controller.core.names import CLIENT_ID_PATTERN, MAC_PATTERN, NAME_PATTERN
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
+NamePath = Annotated[str, Path(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
+IdPath = Annotated[int, Path(ge=1, le=2**63 - 1)]
+Mac = Annotated[str, Field(pattern=MAC_PATTERN, description="Lower case, with colons.", examples=["02:00:5e:00:00:01"])]
+ClientId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN, description="DHCP option 61 as lower-case hex.")]
+Text = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+class Body(BaseModel):
+    """A request body: an unknown field is an error rather than ignored."""
+
+    model_config = ConfigDict(extra="forbid")
