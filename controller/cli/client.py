@@ -17,6 +17,9 @@ TCP = "http://127.0.0.1:8080"
 TIMEOUT = 60.0
 """Seconds. A change waits for every route server and agent concerned, so this is well above the controller's own."""
 
+PAGE = 1000
+"""Items per request: as many as the controller gives."""
+
 Json = dict[str, Any]
 
 
@@ -58,7 +61,7 @@ class Client:
             self._http = httpx.Client(
                 base_url="http://controller" if parts.scheme == "unix" else self.url,
                 transport=transport(self.url),
-                headers={"Authorization": f"Bearer {token}"} if token else {},
+                headers={"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {}),
                 timeout=timeout,
                 trust_env=parts.scheme == "https",
             )
@@ -79,12 +82,21 @@ class Client:
         """All items of a list, page by page, or the first `limit`."""
         cursor, left = None, limit
         while True:
-            page = self._send("GET", path, {**params, "cursor": cursor, "limit": left and min(left, 1000)})
+            page = self._send("GET", path, {**params, "cursor": cursor, "limit": min(left or PAGE, PAGE)})
             for item in page["items"]:
                 yield item
                 left = None if left is None else left - 1
             cursor = page.get("next")
             if not cursor or left == 0:
+                return
+
+    def events_kept(self, path: str, after: str | None) -> Iterator[Json]:
+        """Past events in their order, page by page."""
+        while True:
+            page = self._send("GET", path, {"after": after, "limit": PAGE})
+            yield from page["items"]
+            after = page["next"]
+            if not after:
                 return
 
     def post(self, path: str, body: Json | None = None, **params: object) -> Any:

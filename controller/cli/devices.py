@@ -17,6 +17,7 @@ COLUMNS = [
     ("CLIENT ID", at("client_id")),
     ("VM MAC", at("vm", "mac")),
     ("VM CLIENT ID", at("vm", "client_id")),
+    ("REGISTERED", lambda row: not row.get("implicit")),
 ]
 
 
@@ -45,6 +46,6 @@ def add(
 
 @app.verb("remove", "weft device remove ana")
 def remove(name: Device) -> None:
-    """Forget a device."""
+    """Forget a device that holds no lease."""
     with Client() as api:
         done(api.delete(path("devices", name)), f"{name} is removed")

@@ -16,8 +16,9 @@ def doctor() -> None:
     if session.json:
         emit(answer)
     else:
-        checked = ", ".join(f"{plain(count)} {what.replace('_', ' ')}" for what, count in answer["checked"].items())
-        say(f"compared {checked or 'nothing'}")
+        counts = {what.replace("_", " "): count for what, count in answer["checked"].items() if what != "generation"}
+        parts = ", ".join(f"{plain(count)} {what}" for what, count in counts.items())
+        say(f"generation {plain(answer['checked'].get('generation'))}; compared: {parts or 'nothing'}")
         for difference in differences:
             say(f"✗ {plain(difference['where'])}: {plain(difference['text'])}")
             say(f"    expected {plain(difference['expected'])}; found {plain(difference['found'])}")

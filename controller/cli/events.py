@@ -1,6 +1,8 @@
 """`weft event`: what happened, and what happens."""
 
 import json
+from collections import deque
+from itertools import islice
 from typing import Annotated
 
 import typer
@@ -18,10 +20,10 @@ After = Annotated[str | None, typer.Option(metavar="ID", help="Only what came af
 
 @app.verb("list", "weft event list\nweft event list --after 120 --limit 20")
 def list_(after: After = None, limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100) -> None:
-    """Events that are kept."""
+    """The latest events, or the first after another one."""
     with Client() as api:
-        answer = api.get(path("events"), after=after, limit=limit)
-    rows(answer["items"], COLUMNS, "no events")
+        found = api.events_kept(path("events"), after)
+        rows(islice(found, limit) if after else deque(found, limit), COLUMNS, "no events")
 
 
 @app.verb("follow", "weft event follow\nweft event follow --after 120 --output json")

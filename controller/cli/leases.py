@@ -28,6 +28,8 @@ COLUMNS = [
     ("DEVICE", at("device")),
     ("ENDPOINT", at("endpoint")),
     ("EXPIRES", when("expires_at")),
+    ("CLIENT", lambda row: row.get("mac") or row.get("client_id")),
+    ("HOST NAME", at("hostname")),
 ]
 LeaseId = Annotated[str, typer.Argument(metavar="ID", help="As `weft lease list` shows it.")]
 

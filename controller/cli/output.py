@@ -92,7 +92,7 @@ def say(*lines: str) -> None:
 def done(thing: object, *lines: str) -> None:
     """The answer to a change: the document for programs, a sentence for people."""
     if session.json:
-        emit(thing)
+        emit({} if thing is None else thing)
     else:
         say(*lines)
 

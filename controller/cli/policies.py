@@ -63,7 +63,7 @@ def plan(file: File) -> None:
     if session.json:
         emit(answer)
     else:
-        _print_plan(answer.get("plan") or answer)
+        _print_plan(answer["plan"])
 
 
 @app.verb("apply", "weft policy apply pools.yaml\nweft policy apply pools.yaml --dry-run")
@@ -76,12 +76,8 @@ def apply(file: File, dry_run: DryRun = False) -> None:
     with Client() as api:
         answer = _send(api, "apply", file, text)
     if not session.json:
-        _print_plan(answer.get("plan") or answer)
-    change = answer.get("change") or answer
-    if "in_force" in change:
-        print_change(file, change)
-    elif session.json:
-        emit(answer)
+        _print_plan(answer["plan"])
+    print_change(file, answer)
 
 
 @app.verb("show", "weft policy show > pools.yaml")
@@ -91,8 +87,8 @@ def show() -> None:
         answer = api.get(path("policy"))
     if session.json:
         emit(answer)
-    elif isinstance(answer, dict) and answer.get("text"):
-        sys.stdout.write(str(answer["text"]))
+    elif answer["text"]:
+        sys.stdout.write(answer["text"])
     else:
         raise CheckFailed("no policy has been applied")
 
@@ -160,24 +156,10 @@ def _print_errors(errors: Iterable[Error], text: str) -> None:
 
 def _print_plan(plan: dict[str, Any]) -> None:
     """One line per step, with the sign that diff uses."""
-    steps = [f"+ VCP {_name(vcp)}" for vcp in plan.get("create") or []]
-    steps += [f"~ VCP {_name(vcp)} comes under the policy" for vcp in plan.get("adopt") or []]
-    steps += [f"~ VCP {_name(vcp)} is described anew" for vcp in plan.get("describe") or []]
-    steps += [f"- VCP {_name(vcp)}" for vcp in plan.get("delete") or []]
-    steps += ["+ {1} joins {0}".format(*_pair(step)) for step in plan.get("join") or []]
-    steps += ["- {1} leaves {0}".format(*_pair(step)) for step in plan.get("leave") or []]
+    steps = [f"+ VCP {name}" for name in plan["create"]]
+    steps += [f"~ VCP {name} comes under the policy" for name in plan["adopt"]]
+    steps += [f"~ VCP {name} is described anew" for name in plan["describe"]]
+    steps += [f"- VCP {name}" for name in plan["delete"]]
+    steps += [f"+ {step['endpoint']} joins {step['vcp']}" for step in plan["join"]]
+    steps += [f"- {step['endpoint']} leaves {step['vcp']}" for step in plan["leave"]]
     say(*(map(plain, steps) if steps else ["nothing to change"]))
-
-
-def _name(vcp: object) -> str:
-    if isinstance(vcp, dict):
-        return str(vcp.get("name") or vcp.get("vcp"))
-    return str(vcp[0] if isinstance(vcp, list) else vcp)
-
-
-def _pair(step: object) -> tuple[str, str]:
-    """(pool, endpoint)."""
-    if isinstance(step, dict):
-        return str(step["vcp"]), str(step["endpoint"])
-    assert isinstance(step, list)
-    return str(step[0]), str(step[1])

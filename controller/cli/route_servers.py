@@ -8,6 +8,7 @@ COLUMNS = [
     ("NAME", at("name")),
     ("BGP ADDRESS", at("address")),
     ("REACHABLE", at("reachable")),
+    ("IN STEP", at("in_step")),
     ("GENERATION", at("generation")),
     ("SESSIONS", lambda row: f"{sum(map(_up, row.get('sessions') or []))} of {len(row.get('sessions') or [])} up"),
     ("ERROR", at("error")),
@@ -17,7 +18,7 @@ KEYS = ["peer", "address", "state", "prefixes_in", "prefixes_out", "quarantined"
 
 
 def show_route_servers() -> bool:
-    """Prints them; whether all are reachable with all their sessions up."""
+    """Prints them; whether all are reachable and in step, with all their sessions up."""
     with Client() as api:
         found = list(api.items(path("route-servers")))
     if session.json:
@@ -28,7 +29,7 @@ def show_route_servers() -> bool:
         if lines:
             print()
             table(SESSIONS, lines)
-    return all(server.get("reachable") and all(map(_up, server.get("sessions") or [])) for server in found)
+    return all(server.get("in_step") and all(map(_up, server.get("sessions") or [])) for server in found)
 
 
 def _up(session: Row) -> bool:

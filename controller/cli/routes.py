@@ -10,7 +10,7 @@ from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.failures import CheckFailed
 from controller.cli.noun import Noun
-from controller.cli.output import Row, at, emit, plain, relative, rows, say
+from controller.cli.output import at, emit, plain, relative, rows, say
 from controller.cli.session import session
 
 app = Noun("route", "The looking glass: route tables of the route servers.")
@@ -52,17 +52,15 @@ def list_(
     endpoint: OfEndpoint = None,
     family: Annotated[Family | None, typer.Option(help="Only of this address family.")] = None,
     rt: Annotated[str | None, typer.Option(help="Only with this route target, as in 65000:7.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 1000,
 ) -> None:
     """Routes as the route servers have them."""
     asked = {"table": table, "route_server": route_server, "peer": peer, "endpoint": endpoint}
     with Client() as api:
         answer = api.get(path("routes"), **asked, family=family, rt=rt, limit=limit)
-    found: list[Row] = answer.get("items", answer.get("routes", []))
-    rows(found, COLUMNS[table], f"no routes in {table} that fit")
-    for failed in answer.get("unreachable") or []:
-        typer.echo(f"weft: route server {plain(failed)} did not answer; its routes are not here", err=True)
-    if answer.get("truncated") and not session.json:
+    rows(answer["items"], COLUMNS[table], f"no routes in {table} that fit")
+    _unreachable(answer)
+    if answer["truncated"] and not session.json:
         say(f"… and more: --limit is {limit}")
 
 
@@ -80,18 +78,23 @@ def explain(
     if session.json:
         emit(answer)
         return
-    for server in answer.get("route_servers") or [answer]:
+    for server in answer["items"]:
         _explanation(server)
+    _unreachable(answer)
 
 
 def _explanation(answer: dict[str, Any]) -> None:
-    name = answer.get("route_server") or answer.get("name")
-    say(f"{plain(name)}: {plain(answer.get('text'))}" if name else plain(answer.get("text")))
+    say(f"{plain(answer['route_server'])}: {plain(answer.get('text') or answer.get('verdict'))}")
     for route in answer.get("routes") or []:
         say(f"  {plain(route.get('nlri'))}: {plain(route.get('text') or route.get('verdict'))}")
         for step in route.get("steps") or []:
             at_time = f"  ({relative(step['at'])})" if step.get("at") else ""
             say(f"    {'✓' if step.get('ok') else '✗'} {plain(step['step']):<14} {plain(step.get('text'))}{at_time}")
+
+
+def _unreachable(answer: dict[str, Any]) -> None:
+    for server in answer["unreachable"]:
+        typer.echo(f"weft: route server {plain(server)} did not answer: what it has is not here", err=True)
 
 
 @app.verb("servers", "weft route servers")

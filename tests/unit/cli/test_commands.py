@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.unit.cli.conftest import Controller, Weft, problem
@@ -121,7 +122,7 @@ LISTS: list[tuple[str, str, dict[str, str], dict[str, Any], list[str]]] = [
     (
         "event list --after 3",
         "events",
-        {"after": "3", "limit": "100"},
+        {"after": "3"},
         {"id": 4, "type": "member-joined", "text": "x"},
         ["joined"],
     ),
@@ -141,7 +142,7 @@ def test_lists(
     controller.answers["GET", f"/api/v1/{noun}"] = {"items": [item], "next": None}
     result = weft(*line.split())
     assert result.code == 0
-    assert dict(controller.last.url.params) == query
+    assert dict(controller.last.url.params) == {"limit": "1000"} | query
     assert all(text in result.out for text in shown), result.out
     assert weft("-o", "json", *line.split()).json == [item]
     controller.answers["GET", f"/api/v1/{noun}"] = {"items": [], "next": None}
@@ -200,7 +201,7 @@ def test_routes(controller: Controller, weft: Weft) -> None:
         "rts": ["65000:5"],
         "next_hop": "198.51.100.1",
     }
-    controller.answers["GET", "/api/v1/routes"] = {"items": [route], "next": None, "truncated": True}
+    controller.answers["GET", "/api/v1/routes"] = {"items": [route], "next": None, "truncated": True, "unreachable": []}
     result = weft("route", "list", "--table", "adj-out", "--peer", "c1", "--rt", "65000:5", "--limit", "1")
     asked = dict(controller.last.url.params)
     assert asked == {"table": "adj-out", "peer": "c1", "rt": "65000:5", "limit": "1"}
@@ -213,24 +214,27 @@ def test_explanations_are_chains(controller: Controller, weft: Weft) -> None:
         {"step": "announced", "ok": True, "text": "by c1", "at": "2020-01-01T00:00:00Z"},
         {"step": "pools", "ok": False, "text": "none in common"},
     ]
-    answer = {
-        "verdict": "not-sent",
-        "text": "c1-lan and c3-lan share no VCP",
-        "routes": [{"nlri": "65000:1:1", "verdict": "not-sent", "text": "not sent to c3", "steps": steps}],
-    }
+    text = "c1-lan and c3-lan share no VCP"
+    route = {"nlri": "65000:1:1", "verdict": "not-sent", "text": "not sent to c3", "steps": steps}
+    server = {"route_server": "rs1", "verdict": "not-sent", "text": text, "routes": [route]}
+    answer = {"items": [server], "next": None, "unreachable": ["rs2"]}
     controller.answers["GET", "/api/v1/routes/explain"] = answer
     result = weft("route", "explain", "c1-lan", "c3-lan", "--nlri", "65000:1:1")
     assert dict(controller.last.url.params) == {"from": "c1-lan", "to": "c3-lan", "nlri": "65000:1:1"}
-    assert result.out.splitlines()[0] == "c1-lan and c3-lan share no VCP"
+    assert result.out.splitlines()[0] == "rs1: c1-lan and c3-lan share no VCP"
+    assert "route server rs2 did not answer" in result.err
     assert "✓ announced" in result.out and "✗ pools" in result.out and "d ago" in result.out
     assert weft("route", "explain", "c1-lan", "c3-lan", "-o", "json").json == answer
 
 
-@pytest.mark.parametrize(("state", "code"), [("established", 0), ("active", 1)])
-def test_route_servers(controller: Controller, weft: Weft, state: str, code: int) -> None:
+@pytest.mark.parametrize(
+    ("state", "in_step", "code"), [("established", True, 0), ("active", True, 1), ("established", False, 1)]
+)
+def test_route_servers(controller: Controller, weft: Weft, state: str, in_step: bool, code: int) -> None:
     server = {
         "name": "rs1",
         "reachable": True,
+        "in_step": in_step,
         "generation": 3,
         "sessions": [{"peer": "c1", "state": state, "prefixes_in": 1}],
     }
@@ -241,10 +245,14 @@ def test_route_servers(controller: Controller, weft: Weft, state: str, code: int
 
 
 def test_the_doctor(controller: Controller, weft: Weft) -> None:
-    well = {"ok": True, "checked": {"route_servers": 2, "routes": 30}, "differences": []}
+    well = {"ok": True, "checked": {"generation": 7, "route_servers": 2, "adj_in": 30}, "differences": []}
     controller.answers["GET", "/api/v1/doctor"] = well
     result = weft("doctor")
-    assert result.code == 0 and "2 route servers, 30 routes" in result.out and "✓ all agree" in result.out
+    assert (
+        result.code == 0
+        and "generation 7; compared: 2 route servers, 30 adj in" in result.out
+        and "✓ all agree" in result.out
+    )
     ill = {"where": "kernel of c2", "subject": "t", "expected": "a", "found": "none", "text": "c2 has no tunnel."}
     controller.answers["GET", "/api/v1/doctor"] = {"ok": False, "checked": {}, "differences": [ill]}
     result = weft("doctor")
@@ -279,3 +287,15 @@ def test_a_detail_that_repeats_its_fields_is_not_said_twice(controller: Controll
 def test_names_are_quoted_whole(controller: Controller, weft: Weft) -> None:
     assert weft("cloudlet", "show", "../vcps?x=1#y").code == 3
     assert controller.last.url.raw_path == b"/api/v1/cloudlets/..%2Fvcps%3Fx%3D1%23y"
+
+
+def test_the_latest_events_are_shown_unless_told_from_where(controller: Controller, weft: Weft) -> None:
+    def pages(request: httpx.Request) -> httpx.Response:
+        assert request.headers["Accept"] == "application/json", "else the controller would answer with a stream"
+        start = int(request.url.params.get("after", 0))
+        items = [{"id": start + 1}, {"id": start + 2}]
+        return httpx.Response(200, json={"items": items, "next": str(start + 2) if start < 6 else None})
+
+    controller.answers["GET", "/api/v1/events"] = pages
+    assert weft("event", "list", "--limit", "3", "-o", "json").json == [{"id": 6}, {"id": 7}, {"id": 8}]
+    assert weft("event", "list", "--after", "2", "--limit", "3", "-o", "json").json == [{"id": 3}, {"id": 4}, {"id": 5}]

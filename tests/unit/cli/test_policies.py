@@ -9,12 +9,12 @@ from tests.unit.cli.conftest import Controller, Weft, problem
 
 GOOD = "apiVersion: weft/v1\nvcps:\n  blue:\n    members: [c1-lan]\n"
 PLAN = {
-    "create": [{"name": "blue", "flavour": "vpls", "description": "", "members": ["c1-lan"]}],
+    "create": ["blue"],
     "adopt": ["old"],
-    "describe": [["old", "text"]],
+    "describe": ["old"],
     "delete": ["red"],
-    "join": [["blue", "c1-lan"]],
-    "leave": [["old", "c9-lan"]],
+    "join": [{"vcp": "blue", "endpoint": "c1-lan"}],
+    "leave": [{"vcp": "old", "endpoint": "c9-lan"}],
 }
 
 
@@ -93,7 +93,7 @@ def test_a_plan_is_printed_as_a_diff(controller: Controller, weft: Weft, good: s
     ]
     assert weft("policy", "apply", "--dry-run", good).out == result.out
     assert all(request.url.path.endswith("/check") for request in controller.asked)
-    controller.answers["POST", "/api/v1/policy/check"] = {"ok": True, "plan": {}}
+    controller.answers["POST", "/api/v1/policy/check"] = {"ok": True, "plan": {key: [] for key in PLAN}}
     assert weft("policy", "plan", good).out == "nothing to change\n"
 
 
@@ -106,12 +106,12 @@ def test_apply(controller: Controller, weft: Weft, good: str, monkeypatch: pytes
         "agents": [],
         "unreachable": [],
     }
-    controller.answers["POST", "/api/v1/policy/apply"] = {"plan": PLAN, "change": change}
+    controller.answers["POST", "/api/v1/policy/apply"] = change | {"plan": PLAN}
     monkeypatch.setattr("sys.stdin", io.StringIO(GOOD))
     result = weft("policy", "apply", "-")
     assert result.code == 0 and "+ VCP blue" in result.out and "in force after 20 ms" in result.out
     assert controller.last.url.params["filename"] == "-"
-    controller.answers["POST", "/api/v1/policy/apply"] = {"plan": PLAN, "change": change | {"in_force": False}}
+    controller.answers["POST", "/api/v1/policy/apply"] = change | {"plan": PLAN, "in_force": False}
     assert weft("policy", "apply", good).code == 1
 
 
@@ -125,7 +125,7 @@ def test_a_bad_form_is_not_sent(controller: Controller, weft: Weft, tmp_path: Pa
 def test_show(controller: Controller, weft: Weft) -> None:
     controller.answers["GET", "/api/v1/policy"] = {"text": GOOD}
     assert weft("policy", "show").out == GOOD
-    controller.answers["GET", "/api/v1/policy"] = {"text": None}
+    controller.answers["GET", "/api/v1/policy"] = {"text": ""}
     assert weft("policy", "show").code == 1
 
 
