@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,7 +83,7 @@ def test_a_cloudlet_is_invited(on_socket: None, weft: Weft) -> None:
 
 
 def test_join_and_leave(region: None, weft: Weft) -> None:
-    assert weft("vcp", "join", "blue", "c1-lan").code in (0, 1)
+    assert weft("vcp", "join", "blue", "c1-lan").code == 0
     rehearsed = weft("vcp", "join", "blue", "c2-lan", "--dry-run")
     assert rehearsed.code == 0 and "would happen" in rehearsed.out
     assert weft("vcp", "show", "blue", "-o", "json").json["members"] == ["c1-lan"]
@@ -161,7 +160,6 @@ def test_events_are_listed_and_followed(on_socket: None, running: tuple[str, str
     with subprocess.Popen(follow, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
         assert "vcp-created" in process.stdout.readline() and "vcp-removed" in process.stdout.readline()
-        time.sleep(0.1)
         process.send_signal(2)
         assert process.wait(10) == 130 and process.stderr.read() == ""
 
