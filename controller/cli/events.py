@@ -14,7 +14,13 @@ from controller.cli.session import session
 
 app = Noun("event", "What happened in the region, and what happens now.")
 
-COLUMNS = [("ID", at("id")), ("AT", at("at")), ("TYPE", at("type")), ("SUBJECT", at("subject")), ("WHAT", at("text"))]
+COLUMNS = [
+    ("ID", at("id")),
+    ("AT (UTC)", lambda row: str(row.get("at"))[:19]),
+    ("TYPE", at("type")),
+    ("SUBJECT", at("subject")),
+    ("WHAT", at("text")),
+]
 After = Annotated[str | None, typer.Option(metavar="ID", help="Only what came after this event.")]
 
 
