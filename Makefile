@@ -84,8 +84,8 @@ lint: build ## ruff, mypy --strict, gofmt, go vet, staticcheck, shellcheck
 	./tests/lint
 unit: build ## the tests that need no lab
 	$(PY) -m pytest -m 'not lab'
-bench-join: build ## 100 joins and leaves, REST call to first ping; build/bench-join.json
-	$(PY) -m lab.bench_join --output $(B)/bench-join.json
+bench-join: build ## 100 joins and leaves, REST call to first ping; docs/join.md
+	$(PY) -m lab.bench_join --output $(B)/bench-join.json --document docs/join.md
 
 clean: ## removes build/ (after lab-down)
 	rm -rf $(B)

@@ -98,6 +98,18 @@ class Region:
         with self._locked(wait_seconds, progress):
             self._forget(progress)
 
+    @contextlib.contextmanager
+    def occupied(self, progress: Progress = print, wait_seconds: float = 600) -> Iterator[None]:
+        """The machine's lab for one user: waits for the lock, removes what a dead lab has left, and removes this one
+        whatever happens inside. SIGTERM and SIGHUP end it as Ctrl-C does."""
+        self.lock.acquire(wait_seconds, progress)
+        with self.lock, interruptible():
+            cleanup.remove(progress)
+            try:
+                yield
+            finally:
+                self._forget(progress)
+
     @staticmethod
     def remove(progress: Progress = print, wait_seconds: float = 60) -> None:
         """`down` without a topology: whatever lab there is on this machine."""

@@ -1,0 +1,33 @@
+"""What network engineers ask: why did a route arrive, why did another not, and does everything agree?"""
+
+import json
+
+from lab.demo.stage import Stage
+
+
+def explain(stage: Stage, source: str, arrived: str, absent: str) -> None:
+    """`weft route explain` for a route that reached `arrived` and did not reach `absent`."""
+    stage.title("why did this route arrive, and that one not?")
+    for target, wanted in ((arrived, "sent"), (absent, "not-sent")):
+        stage.weft("route", "explain", source, target)
+        done = stage.weft("--output", "json", "route", "explain", source, target, show=False)
+        found = _verdicts(done.stdout)
+        name = f"explain {source} → {target}"
+        stage.verdict.add(name, found == {wanted}, f"verdict: {', '.join(sorted(found)) or done.stderr.strip()}")
+
+
+def doctor(stage: Stage) -> None:
+    """Intent, rule sets, Adj-RIB-Out and kernels agree."""
+    stage.title("does everything agree?")
+    done = stage.weft("doctor")
+    stage.verdict.add("weft doctor", done.returncode == 0, (done.stdout.strip().splitlines() or ["no answer"])[-1])
+
+
+def _verdicts(text: str) -> set[str]:
+    """Every verdict in an explanation, of whichever route server."""
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return set()
+    rows = document.get("items") or document.get("route_servers") or [document]
+    return {str(row["verdict"]) for row in rows if isinstance(row, dict) and "verdict" in row}

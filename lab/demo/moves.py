@@ -1,0 +1,54 @@
+"""A cloudlet joins a pool and leaves it again."""
+
+from lab.demo.stage import Stage
+from lab.membership import confirmations, timed_join, timed_leave
+
+# CloudNet, section 4.2: adding a site to a VPN by reconfiguring routers (s), plus BGP propagation.
+CLOUDNET_SECONDS = 24.24
+JOIN_TARGET_MS = 250.0
+
+
+def join(stage: Stage, vcp: str, endpoint: str, witness: str) -> None:
+    """`endpoint` joins `vcp`; a device behind `witness`, a member already, pings its VM."""
+    stage.title(f"{endpoint} joins {vcp}")
+    address = stage.region.address(stage.vm(endpoint).name)
+    timing = timed_join(stage.region, stage.rest, vcp, endpoint, stage.device(witness).name, address)
+    stage.note(confirmations(timing.answer))
+    figure = (
+        f"first ping {timing.first_reply_ms:.0f} ms after the REST call (answered after {timing.call_ms:.0f} ms; "
+        f"RTT {timing.rtt_ms:.0f} ms; CloudNet: {CLOUDNET_SECONDS} s)"
+    )
+    ok = bool(timing.answer["in_force"]) and timing.first_reply_ms < JOIN_TARGET_MS + timing.rtt_ms
+    stage.verdict.add(
+        f"join {endpoint} to {vcp}",
+        ok,
+        figure,
+        first_reply_ms=timing.first_reply_ms,
+        call_ms=timing.call_ms,
+        rtt_ms=timing.rtt_ms,
+    )
+
+
+def leave(stage: Stage, vcp: str, endpoint: str, witness: str) -> None:
+    """`endpoint` leaves `vcp` while its device pings a VM behind `witness`."""
+    stage.title(f"{endpoint} leaves {vcp}")
+    device, vm = stage.device(endpoint).name, stage.vm(witness).name
+    timing = timed_leave(
+        stage.region, stage.rest, vcp, endpoint, device, stage.region.address(vm), stage.cloudlet(endpoint).vtep
+    )
+    stage.note(confirmations(timing.answer))
+    last = f"{timing.last_frame_ms:+.1f} ms" if timing.last_frame_ms is not None else "never"
+    figure = (
+        f"last of {timing.frames} frames from {device} on the WAN at {last} from the reply "
+        f"({timing.call_ms:.0f} ms after the call); {timing.late_frames} after it"
+    )
+    ok = bool(timing.answer["in_force"]) and timing.frames > 0 and timing.late_frames == 0
+    stage.verdict.add(
+        f"leave {endpoint} from {vcp}",
+        ok,
+        figure,
+        last_frame_ms=timing.last_frame_ms,
+        frames=timing.frames,
+        late_frames=timing.late_frames,
+        call_ms=timing.call_ms,
+    )

@@ -1,0 +1,66 @@
+"""The controller and each route server die and come back while pings run between members."""
+
+import time
+from collections.abc import Callable
+
+from lab.demo.stage import Stage
+from lab.errors import LabError
+
+PING_SECONDS = 0.01
+DOWN_SECONDS = 3.0
+
+
+def play(stage: Stage) -> None:
+    """Kill -9 one after the other, waiting for a whole region in between."""
+    for name in ("controller", *stage.region.topology.route_servers):
+        _kill(stage, name)
+
+
+def _kill(stage: Stage, name: str) -> None:
+    stage.title(f"kill -9 {name}, and start it again, with pings running")
+    sessions = stage.rest.sessions() if name != "controller" else None
+    pairs = []
+    for members in stage.pools().values():
+        first, last = members[0], members[-1]
+        if first != last:
+            pairs += [(stage.device(first).name, stage.vm(last).name), (stage.device(last).name, stage.vm(first).name)]
+    streams = {pair: stage.region.ping(pair[0], stage.region.address(pair[1]), PING_SECONDS) for pair in pairs}
+    try:
+        time.sleep(1)
+        process = stage.region.processes[name]
+        process.kill()
+        time.sleep(DOWN_SECONDS)
+        process.start()
+        back = time.monotonic()
+        if sessions is None:
+            _wait(lambda: stage.rest.ready() and all(row["connected"] for row in _agents(stage)), "the controller")
+        else:
+            _wait(lambda: stage.rest.sessions() >= sessions, f"the sessions of {name}")
+        back = time.monotonic() - back
+        time.sleep(2)
+    finally:
+        results = {pair: stream.stop() for pair, stream in streams.items()}
+    lost = sum(result.lost for result in results.values())
+    sent = sum(result.sent for result in results.values())
+    streams_text = f"{len(results)} streams, {PING_SECONDS * 1e3:g} ms apart"
+    figure = f"{lost} of {sent} pings lost ({streams_text}); all back after {back:.1f} s"
+    stage.verdict.add(f"{name} killed", lost == 0 < sent, figure, lost=lost, sent=sent, back_seconds=back)
+
+
+def _agents(stage: Stage) -> list[dict[str, object]]:
+    return [cloudlet["agent"] or {"connected": False} for cloudlet in stage.rest.items("/cloudlets")]
+
+
+def _wait(done: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not _quietly(done):
+        if time.monotonic() > deadline:
+            raise LabError(f"{what} did not come back within {seconds:g} s")
+        time.sleep(0.1)
+
+
+def _quietly(done: Callable[[], bool]) -> bool:
+    try:
+        return done()
+    except LabError:
+        return False
