@@ -1,0 +1,124 @@
+// Command weft-routeserver is Weft's BGP route server.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"weft/routeserver/control"
+	"weft/routeserver/engine"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/session"
+)
+
+// version is set by the linker where a release is made.
+var version = "0.1.0"
+
+func main() {
+	options, err := parse(os.Args[1:], os.Stdout)
+	if errors.Is(err, errDone) {
+		return
+	}
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+		err = run(ctx, options)
+		stop()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "weft-routeserver:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o *options) error {
+	debug.SetGCPercent(50) // memory is what a small machine is short of
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.level}))
+	started := time.Now()
+	store, err := ruleset.OpenStore(o.state)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	var sessions *session.Server
+	e, err := engine.New(o.engine, store, func(s *ruleset.Set) { sessions.Reconcile(s) })
+	if err != nil {
+		return err
+	}
+	sessions = session.New(o.session, e, log)
+	if err := sessions.Probe(); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", o.control.String())
+	if err != nil {
+		return fmt.Errorf("the control address %s cannot be bound: %w", o.control, innermost(err))
+	}
+	api := &control.Server{Engine: e, Sessions: sessions, Token: o.token, Started: started, Log: log}
+	base, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	server := &http.Server{
+		Handler: api.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
+		BaseContext: func(net.Listener) context.Context { return base },
+		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 2)
+	go func() { failed <- server.Serve(listener) }()
+	generation, loaded, _ := e.Generation()
+	log.Info("route server started", "name", o.engine.Name, "version", version, "control", o.control, "ruleset", loaded, "generation", generation)
+
+	serving := make(chan error, 1)
+	go func() { serving <- serve(ctx, o, e, sessions, log) }()
+	select {
+	case err = <-failed:
+		err = fmt.Errorf("the control API ended: %w", err)
+	case err = <-serving:
+	}
+	cancel() // ends event streams
+	last, done := context.WithTimeout(context.Background(), time.Second)
+	defer done()
+	_ = server.Shutdown(last)
+	if err == nil {
+		log.Info("route server stopped")
+	}
+	return err
+}
+
+// serve opens BGP once the rule set may be served, and keeps it open until the context ends.
+func serve(ctx context.Context, o *options, e *engine.Engine, sessions *session.Server, log *slog.Logger) error {
+	patience := time.NewTimer(o.confirmWait)
+	defer patience.Stop()
+	expired := false
+	for {
+		changed := e.Changed()
+		generation, loaded, confirmed := e.Generation()
+		if loaded && (confirmed || expired) {
+			log.Info("BGP is open", "address", o.session.Listen, "generation", generation, "confirmed", confirmed)
+			return sessions.Serve(ctx)
+		}
+		if !loaded && expired {
+			log.Info("there is no rule set yet; waiting for the controller")
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-patience.C:
+			expired = true
+		}
+	}
+}
+
+func innermost(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err
+}

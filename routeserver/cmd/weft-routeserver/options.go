@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"weft/routeserver/engine"
+	"weft/routeserver/session"
+)
+
+// errDone says that what was asked for has been printed.
+var errDone = errors.New("done")
+
+// options are the command line, checked.
+type options struct {
+	engine      engine.Config
+	session     session.Config
+	control     netip.AddrPort
+	token       string
+	state       string
+	confirmWait time.Duration
+	level       slog.Level
+}
+
+const intro = `weft-routeserver: a BGP route server that joins endpoints into pools by rewriting route targets.
+
+It waits for its rule set on the control API (or takes the one in --state), then accepts iBGP sessions from the
+peers that the rule set names, by their source address.
+
+`
+
+func parse(args []string, output io.Writer) (*options, error) {
+	f := flag.NewFlagSet("weft-routeserver", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	name := f.String("name", "", "this route server's `name`, as the controller knows it (default: the host's)")
+	listen := f.String("listen", "0.0.0.0:179", "`address:port` for BGP")
+	control := f.String("control", "127.0.0.1:9179", "`address:port` of the control API")
+	tokenFile := f.String("token-file", "", "`file` with the control API's bearer token (required)")
+	state := f.String("state", "", "`directory` that keeps the rule set (required)")
+	asn := f.Uint("asn", 65000, "AS `number` of the region")
+	routerID := f.String("router-id", "", "BGP identifier, an `IPv4 address` (default: that of --listen)")
+	clusterID := f.String("cluster-id", "", "route reflection cluster, an `IPv4 address` (default: --router-id)")
+	wait := f.Duration("confirm-wait", 5*time.Second, "`time` to wait after a start for the controller to confirm the rule set, before serving it anyway")
+	hold := f.Duration("hold-time", 90*time.Second, "BGP hold `time` to offer, at least 3s")
+	retry := f.Duration("connect-retry", 30*time.Second, "`time` between attempts to connect, with --active")
+	active := f.Bool("active", false, "also open connections to the peers, rather than only accept them")
+	peerPort := f.Uint("peer-port", 179, "`port` to connect to, with --active")
+	maxRoutes := f.Int("max-routes", 100000, "end the session of a peer that announces more `routes` than this; 0: no bound")
+	level := f.String("log-level", "info", "`level`: debug, info, warn or error")
+	showVersion := f.Bool("version", false, "print the version and exit")
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(output, intro)
+		f.SetOutput(output)
+		f.PrintDefaults()
+		return nil, errDone
+	} else if err != nil {
+		return nil, fmt.Errorf("%w; see --help", err)
+	}
+	if *showVersion {
+		fmt.Fprintln(output, "weft-routeserver", version)
+		return nil, errDone
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("%q is not an option; see --help", f.Arg(0))
+	}
+	o := &options{state: *state, confirmWait: *wait}
+	o.engine.Name, o.engine.ASN, o.engine.MaxRoutes = *name, uint32(*asn), *maxRoutes
+	o.session.Active, o.session.HoldTime, o.session.ConnectRetry = *active, *hold, *retry
+	if *name == "" {
+		o.engine.Name, _ = os.Hostname()
+	}
+	switch {
+	case *tokenFile == "":
+		return nil, errors.New("--token-file is missing; see --help")
+	case *state == "":
+		return nil, errors.New("--state is missing; see --help")
+	case *asn < 1 || *asn > 1<<32-1:
+		return nil, fmt.Errorf("--asn %d is not an AS number", *asn)
+	case *hold < 3*time.Second || *hold > 65535*time.Second:
+		return nil, fmt.Errorf("--hold-time %s is not between 3s and 65535s", *hold)
+	case *retry < time.Second:
+		return nil, fmt.Errorf("--connect-retry %s is less than a second", *retry)
+	case *peerPort < 1 || *peerPort > 65535:
+		return nil, fmt.Errorf("--peer-port %d is not a port", *peerPort)
+	}
+	o.session.PeerPort = uint16(*peerPort)
+	return o, errors.Join(o.addresses(*listen, *control, *routerID, *clusterID), o.secret(*tokenFile), o.level.UnmarshalText([]byte(*level)))
+}
+
+func (o *options) addresses(listen, control, routerID, clusterID string) (err error) {
+	if o.session.Listen, err = netip.ParseAddrPort(listen); err != nil {
+		return fmt.Errorf("--listen %q is not of the form address:port", listen)
+	}
+	if o.control, err = netip.ParseAddrPort(control); err != nil {
+		return fmt.Errorf("--control %q is not of the form address:port", control)
+	}
+	if routerID == "" {
+		routerID = o.session.Listen.Addr().String()
+		if o.session.Listen.Addr().IsUnspecified() {
+			return errors.New("--router-id is missing, and --listen names no single address to take it from")
+		}
+	}
+	if clusterID == "" {
+		clusterID = routerID
+	}
+	if o.engine.RouterID, err = identifier("--router-id", routerID); err != nil {
+		return err
+	}
+	o.engine.ClusterID, err = identifier("--cluster-id", clusterID)
+	return err
+}
+
+func identifier(option, text string) ([4]byte, error) {
+	address, err := netip.ParseAddr(text)
+	if err != nil || !address.Is4() || address.IsUnspecified() {
+		return [4]byte{}, fmt.Errorf("%s %q is not an IPv4 address other than 0.0.0.0", option, text)
+	}
+	return address.As4(), nil
+}
+
+func (o *options) secret(file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("the token file cannot be read: %w", err)
+	}
+	if o.token = strings.TrimSpace(string(data)); o.token == "" {
+		return fmt.Errorf("the token file %s is empty", file)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package control
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"weft/routeserver/engine"
+	"weft/routeserver/lookingglass"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// routeLimit is how many routes are listed unless told otherwise, and at most.
+const (
+	routeLimit    = 1000
+	routeLimitMax = 100000
+)
+
+func filter(q url.Values) (engine.Filter, error) {
+	f := engine.Filter{Table: q.Get("table"), Peer: q.Get("peer"), Endpoint: q.Get("endpoint"), Limit: routeLimit, AnyFamily: true, AnyRT: true}
+	bad := func(field, format string, args ...any) (engine.Filter, error) {
+		return f, &ruleset.Invalid{Field: field, Message: fmt.Sprintf(format, args...)}
+	}
+	switch f.Table {
+	case "":
+		f.Table = engine.AdjIn
+	case engine.AdjIn, engine.Quarantine, engine.AdjOut:
+	default:
+		return bad("table", "%q is not adj-in, quarantine or adj-out", f.Table)
+	}
+	var err error
+	if family := q.Get("family"); family != "" {
+		f.AnyFamily = false
+		if f.Family, err = wire.ParseFamily(family); err != nil {
+			return bad("family", "%s", err)
+		}
+	}
+	if rt := q.Get("rt"); rt != "" {
+		f.AnyRT = false
+		if f.RT, err = wire.ParseRT(rt); err != nil {
+			return bad("rt", "%s", err)
+		}
+	}
+	if limit := q.Get("limit"); limit != "" {
+		if f.Limit, err = strconv.Atoi(limit); err != nil || f.Limit < 1 || f.Limit > routeLimitMax {
+			return bad("limit", "%q is not a number from 1 to %d", limit, routeLimitMax)
+		}
+	}
+	return f, nil
+}
+
+func (s *Server) routes(w http.ResponseWriter, r *http.Request) {
+	f, err := filter(r.URL.Query())
+	if err != nil {
+		s.failWith(w, err)
+		return
+	}
+	views, more := s.Engine.Select(f)
+	list := make([]lookingglass.Route, len(views))
+	for i, v := range views {
+		list[i] = lookingglass.Describe(v)
+	}
+	reply(w, http.StatusOK, map[string]any{"routes": list, "truncated": more})
+}
+
+func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	for _, field := range []string{"from", "to"} {
+		if q.Get(field) == "" {
+			fail(w, http.StatusBadRequest, "invalid", field, field+": the name of an endpoint is missing")
+			return
+		}
+	}
+	x, err := lookingglass.Explain(s.Engine, q.Get("from"), q.Get("to"), q.Get("nlri"))
+	if err != nil {
+		fail(w, http.StatusNotFound, "not-found", "", err.Error())
+		return
+	}
+	reply(w, http.StatusOK, x)
+}

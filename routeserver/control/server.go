@@ -1,0 +1,137 @@
+// Package control is the route server's HTTP API: rule sets in, receipts, looking glass, events and metrics out.
+package control
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"weft/routeserver/engine"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/session"
+)
+
+// maxBody bounds a request: a rule set of a region is a few hundred kilobytes.
+const maxBody = 64 << 20
+
+// Server answers the control API.
+type Server struct {
+	Engine   *engine.Engine
+	Sessions *session.Server
+	Token    string
+	Started  time.Time
+	Log      *slog.Logger
+}
+
+// Handler is the API. Everything but /healthz wants the token.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", s.status)
+	mux.HandleFunc("GET /v1/ruleset", s.ruleset)
+	mux.HandleFunc("PUT /v1/ruleset", s.replace)
+	mux.HandleFunc("POST /v1/changes", s.change)
+	mux.HandleFunc("POST /v1/confirm", s.confirm)
+	mux.HandleFunc("GET /v1/routes", s.routes)
+	mux.HandleFunc("GET /v1/explain", s.explain)
+	mux.HandleFunc("GET /v1/events", s.events)
+	mux.HandleFunc("GET /metrics", s.metrics)
+	open := http.NewServeMux()
+	open.HandleFunc("GET /healthz", s.health)
+	open.Handle("/", s.authorised(problems(mux)))
+	return open
+}
+
+func (s *Server) authorised(next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(s.Token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		have := sha256.Sum256([]byte(token))
+		if subtle.ConstantTimeCompare(want[:], have[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			fail(w, http.StatusUnauthorized, "unauthorized", "", "the bearer token is missing or wrong")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// problems gives the multiplexer's own errors the form of all others.
+func problems(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern == "" {
+			probe := &statusOnly{header: http.Header{}}
+			mux.ServeHTTP(probe, r)
+			if allow := probe.header.Get("Allow"); allow != "" {
+				w.Header().Set("Allow", allow)
+				fail(w, http.StatusMethodNotAllowed, "method", "", fmt.Sprintf("%s takes %s, not %s", r.URL.Path, allow, r.Method))
+				return
+			}
+			fail(w, http.StatusNotFound, "not-found", "", fmt.Sprintf("there is nothing at %s", r.URL.Path))
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+type statusOnly struct{ header http.Header }
+
+func (s *statusOnly) Header() http.Header         { return s.header }
+func (s *statusOnly) Write(b []byte) (int, error) { return len(b), nil }
+func (s *statusOnly) WriteHeader(int)             {}
+
+// failure is the body of every error.
+type failure struct {
+	Error struct {
+		Code       string  `json:"code"`
+		Message    string  `json:"message"`
+		Field      string  `json:"field,omitempty"`
+		Generation *uint64 `json:"generation,omitempty"`
+	} `json:"error"`
+}
+
+func fail(w http.ResponseWriter, status int, code, field, message string) {
+	var f failure
+	f.Error.Code, f.Error.Message, f.Error.Field = code, message, field
+	reply(w, status, f)
+}
+
+// failWith finds the status for an error of the engine or of a document.
+func (s *Server) failWith(w http.ResponseWriter, err error) {
+	var bad *ruleset.Invalid
+	var conflict *engine.Conflict
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &bad):
+		fail(w, http.StatusBadRequest, "invalid", bad.Field, bad.Error())
+	case errors.As(err, &conflict):
+		var f failure
+		f.Error.Code, f.Error.Message, f.Error.Generation = "generation", conflict.Message, &conflict.Generation
+		reply(w, http.StatusConflict, f)
+	case errors.As(err, &long):
+		fail(w, http.StatusRequestEntityTooLarge, "too-large", "", "the request is longer than 64 MiB")
+	default:
+		s.Log.Error("a request failed", "error", err)
+		fail(w, http.StatusInternalServerError, "internal", "", err.Error())
+	}
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+}
+
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	reply(w, http.StatusOK, map[string]string{"status": "ok"})
+}

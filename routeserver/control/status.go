@@ -1,0 +1,70 @@
+package control
+
+import (
+	"net/http"
+	"net/netip"
+	"time"
+
+	"weft/routeserver/engine"
+	"weft/routeserver/session"
+)
+
+// sessionStatus is a peer as people see it.
+type sessionStatus struct {
+	Peer        string     `json:"peer"`
+	Address     string     `json:"address"`
+	State       string     `json:"state"`
+	Since       *time.Time `json:"since"`
+	Families    []string   `json:"families"`
+	PrefixesIn  int        `json:"prefixes_in"`
+	PrefixesOut int        `json:"prefixes_out"`
+	Quarantined int        `json:"quarantined"`
+	Backlog     int        `json:"backlog"`
+	LastError   string     `json:"last_error"`
+}
+
+func (s *Server) sessions() []sessionStatus {
+	states := s.Sessions.States()
+	idle := session.Idle
+	if s.Sessions.Serving() {
+		idle = session.Active
+	}
+	list := []sessionStatus{}
+	for _, p := range s.Engine.PeerViews() {
+		st := sessionStatus{
+			Peer: p.Name, Address: p.Address, State: idle, Families: p.Families,
+			PrefixesIn: p.In, PrefixesOut: p.Out, Quarantined: p.Quarantined,
+		}
+		if state, there := states[p.Name]; there {
+			since := state.Since.UTC()
+			st.State, st.Since, st.LastError, st.Backlog = state.State, &since, state.LastError, state.Backlog
+		}
+		list = append(list, st)
+	}
+	return list
+}
+
+func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
+	generation, loaded, confirmed := s.Engine.Generation()
+	reply(w, http.StatusOK, map[string]any{
+		"name":       s.Engine.Name,
+		"router_id":  netip.AddrFrom4(s.Engine.RouterID).String(),
+		"generation": generation,
+		"loaded":     loaded,
+		"confirmed":  confirmed,
+		"serving":    s.Sessions.Serving(),
+		"started_at": s.Started.UTC(),
+		"sessions":   s.sessions(),
+		"counters":   counters(s.Engine.Counters()),
+	})
+}
+
+// counters are the totals since the start, by name.
+func counters(c engine.Counters) map[string]uint64 {
+	return map[string]uint64{
+		"updates_received": c.Updates, "routes_announced": c.Announced, "routes_withdrawn": c.Withdrawn,
+		"treat_as_withdraw": c.Malformed, "loops": c.Loops, "ignored": c.Ignored,
+		"changes": c.Changes, "replacements": c.Replacements,
+		"routes_sent": c.SentAnnounced, "withdrawals_sent": c.SentWithdrawn,
+	}
+}

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"time"
+
+	"weft/routeserver/out"
+	"weft/routeserver/rib"
+)
+
+var now = time.Now
+
+// transaction counts what is sent to whom. Nil: nobody wants to know.
+type transaction struct {
+	announced, withdrawn map[string]int
+}
+
+func newTransaction() *transaction {
+	return &transaction{announced: map[string]int{}, withdrawn: map[string]int{}}
+}
+
+// emit sends routes that move from one group to another to everybody concerned: withdrawals to those who had them and are
+// not to any more, announcements to all recipients of the new group. Nil stands for no group.
+func (e *Engine) emit(t *transaction, nlris []string, from, to *rib.Group) {
+	if len(nlris) == 0 {
+		return
+	}
+	if from != nil {
+		var b *out.Batch
+		for _, s := range from.Out {
+			if to != nil {
+				if _, stays := to.SentTo(s.Peer); stays {
+					continue
+				}
+			}
+			if b == nil {
+				b = out.Withdraw(from.Family, nlris)
+			}
+			e.withdraw(t, s.Peer, b)
+		}
+	}
+	if to == nil || len(to.Out) == 0 {
+		return
+	}
+	b := out.Announce(to.Family, to.Attributes, e.reflection(to.Peer), nlris)
+	for _, s := range to.Out {
+		known := false
+		if from != nil {
+			_, known = from.SentTo(s.Peer)
+		}
+		e.announce(t, s.Peer, b, s.Targets, known)
+	}
+}
+
+// retarget sends a whole group's routes to a peer with other route targets than before, or withdraws them.
+func (e *Engine) retarget(t *transaction, g *rib.Group, peer, targets string) {
+	p := e.peers[peer]
+	if p == nil || !p.Families[g.Family] {
+		targets = "" // and it never had any
+	}
+	was, known := g.SentTo(peer)
+	if was.Targets == targets {
+		return
+	}
+	g.SetSent(peer, targets, now())
+	if targets == "" {
+		e.withdraw(t, peer, out.Withdraw(g.Family, g.NLRIs()))
+	} else {
+		e.announce(t, peer, g.Whole(e.reflection(g.Peer)), targets, known)
+	}
+}
+
+// readdress brings a group's recipients in line with what is desired.
+func (e *Engine) readdress(t *transaction, g *rib.Group, desired map[string]string) {
+	for _, s := range append([]rib.Sent(nil), g.Out...) {
+		if desired[s.Peer] == "" {
+			e.retarget(t, g, s.Peer, "")
+		}
+	}
+	for peer, targets := range desired {
+		e.retarget(t, g, peer, targets)
+	}
+}
+
+func (e *Engine) announce(t *transaction, peer string, b *out.Batch, targets string, known bool) {
+	if p := e.peers[peer]; p != nil {
+		p.Queue.Announce(b, targets, known)
+		e.counters.SentAnnounced += uint64(len(b.NLRIs))
+		if t != nil {
+			t.announced[peer] += len(b.NLRIs)
+		}
+	}
+}
+
+func (e *Engine) withdraw(t *transaction, peer string, b *out.Batch) {
+	if p := e.peers[peer]; p != nil {
+		p.Queue.Withdraw(b)
+		e.counters.SentWithdrawn += uint64(len(b.NLRIs))
+		if t != nil {
+			t.withdrawn[peer] += len(b.NLRIs)
+		}
+	}
+}

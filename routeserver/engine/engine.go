@@ -1,0 +1,122 @@
+// Package engine is the route server itself: it judges what peers announce, decides who gets it with which route targets,
+// and applies changes of the rule set as transactions.
+//
+// Everything happens under one lock, one thing at a time. The work under it is in proportion to the routes and peers
+// concerned; encoding and writing are done elsewhere (package out).
+package engine
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"weft/routeserver/out"
+	"weft/routeserver/rib"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// Config is what does not change while a route server runs.
+type Config struct {
+	Name      string
+	ASN       uint32
+	RouterID  [4]byte
+	ClusterID [4]byte
+	MaxRoutes int // that one peer may announce; 0: no bound
+}
+
+// Engine is the route server's state.
+type Engine struct {
+	Config
+	Events *Log
+
+	mu        sync.Mutex
+	set       *ruleset.Set
+	loaded    bool // there is a rule set
+	confirmed bool // by the controller, since the start
+	store     *ruleset.Store
+	table     *rib.Table
+	peers     map[string]*Peer // those with an established session
+	history   *history
+	counters  Counters
+	onChange  func(*ruleset.Set)
+	changed   chan struct{} // closed and replaced when loaded or confirmed changes
+}
+
+// Counters are totals since the start.
+type Counters struct {
+	Updates, Announced, Withdrawn uint64 // received, in routes
+	Malformed, Loops, Ignored     uint64 // treat-as-withdraw, looped, not for us
+	Changes, Replacements         uint64
+	SentAnnounced, SentWithdrawn  uint64 // handed to queues, in routes
+}
+
+// Peer is the engine's side of an established session.
+type Peer struct {
+	Name     string
+	ID       [4]byte // BGP identifier
+	Families [wire.Families]bool
+	Queue    *out.Queue
+	Since    time.Time
+	stale    [wire.Families]map[string]*rib.Route // during the peer's enhanced refresh
+}
+
+// New makes an engine over a store and loads the rule set that is there. onChange is called with every new rule set.
+func New(c Config, store *ruleset.Store, onChange func(*ruleset.Set)) (*Engine, error) {
+	e := &Engine{
+		Config: c, Events: NewLog(), set: ruleset.Empty(), store: store, table: rib.NewTable(),
+		peers: map[string]*Peer{}, history: newHistory(), onChange: onChange, changed: make(chan struct{}),
+	}
+	set, err := store.Load()
+	if err != nil {
+		return nil, err
+	}
+	if set != nil {
+		e.set, e.loaded = set, true
+	}
+	return e, nil
+}
+
+// Generation is the rule set's, and whether there is one and the controller has confirmed it.
+func (e *Engine) Generation() (generation uint64, loaded, confirmed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.set.Generation, e.loaded, e.confirmed
+}
+
+// Changed is closed when what Generation says has changed.
+func (e *Engine) Changed() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.changed
+}
+
+func (e *Engine) signal() {
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// Set is the rule set in force.
+func (e *Engine) Set() *ruleset.Set {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.set
+}
+
+// PeerAt finds the peer that sessions from an address belong to.
+func (e *Engine) PeerAt(address netip.Addr) (ruleset.Peer, bool) { return e.Set().PeerAt(address) }
+
+// Counters are the totals.
+func (e *Engine) Counters() Counters {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.counters
+}
+
+func (e *Engine) reflection(peer string) wire.Reflection {
+	r := wire.Reflection{Cluster: string(e.ClusterID[:])}
+	if p := e.peers[peer]; p != nil {
+		r.Originator = string(p.ID[:])
+	}
+	return r
+}

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"weft/routeserver/rib"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// Judge finds the endpoint that a peer's route belongs to, or the reason why it is to be quarantined: a route must carry
+// exactly one route target, and that must belong to an endpoint of the peer that announces it.
+func Judge(set *ruleset.Set, peer, targets string) (endpoint string, reason rib.Reason) {
+	if targets == "" {
+		return "", rib.NoRT
+	}
+	reason = rib.UnknownRT
+	for _, rt := range wire.RTs(targets) {
+		switch owner := set.Owner(rt); {
+		case owner == nil:
+		case owner.Peer == peer:
+			if len(targets) > 8 {
+				return "", rib.Ambiguous
+			}
+			return owner.Name, ""
+		default:
+			reason = rib.ForeignRT
+		}
+	}
+	return "", reason
+}
+
+// claim makes a route of an accepted group the one with its key. If another peer's route has the key, the one wins whose
+// endpoint owns the NLRI's route distinguisher, else the first; so nobody can take over another's routes by
+// announcing the same NLRI.
+func (e *Engine) claim(t *transaction, f wire.Family, key string, r *rib.Route, endpoint string) bool {
+	owner := e.table.Owner(f, key)
+	if owner == nil || owner == r {
+		e.table.SetOwner(f, key, r)
+		return true
+	}
+	if e.ownsRD(f, owner, owner.Group.Endpoint) || !e.ownsRD(f, r, endpoint) {
+		return false
+	}
+	e.table.SetOwner(f, key, r)
+	e.demote(t, key, owner)
+	return true
+}
+
+func (e *Engine) ownsRD(f wire.Family, r *rib.Route, endpoint string) bool {
+	site := e.set.Site(endpoint)
+	return site != nil && string(site.Dist[:]) == f.RD(r.NLRI)
+}
+
+// demote moves an accepted route that lost its key to the group of duplicates, and withdraws it.
+func (e *Engine) demote(t *transaction, key string, r *rib.Route) {
+	g := r.Group
+	in := e.table.In(g.Peer)
+	e.emit(t, []string{r.NLRI}, g, nil)
+	e.table.Put(in, key, r, e.twin(in, g))
+	e.table.Wait(g.Family, key, r)
+}
+
+// twin is the group that holds the duplicates among routes with a group's attributes.
+func (e *Engine) twin(in *rib.In, g *rib.Group) *rib.Group {
+	twin, fresh := in.Group(g.Family, g.Attributes, true)
+	if fresh {
+		e.table.Judge(twin, "", rib.Duplicate)
+	}
+	return twin
+}
+
+// release gives a key up, for a route that was accepted or in line for it. It says whether the key is free now.
+func (e *Engine) release(f wire.Family, key string, r *rib.Route) bool {
+	if e.table.Owner(f, key) == r {
+		e.table.SetOwner(f, key, nil)
+		return true
+	}
+	if r.Group.Twin {
+		e.table.Unwait(f, key, r)
+	}
+	return false
+}
+
+// promote gives a free key to a duplicate that waits for it: the owner of the RD, else the first.
+func (e *Engine) promote(t *transaction, f wire.Family, key string) {
+	line := e.table.Waiting(f, key)
+	if len(line) == 0 || e.table.Owner(f, key) != nil {
+		return
+	}
+	next := line[0]
+	for _, r := range line {
+		endpoint, _ := Judge(e.set, r.Group.Peer, r.Group.Attributes.RTs)
+		if e.ownsRD(f, r, endpoint) {
+			next = r
+			break
+		}
+	}
+	endpoint, _ := Judge(e.set, next.Group.Peer, next.Group.Attributes.RTs)
+	if endpoint == "" {
+		return
+	}
+	e.table.Unwait(f, key, next)
+	in := e.table.In(next.Group.Peer)
+	g := e.group(in, f, next.Group.Attributes)
+	e.table.SetOwner(f, key, next)
+	e.table.Put(in, key, next, g)
+	e.emit(t, []string{next.NLRI}, nil, g)
+}
+
+// group finds or makes the group for a peer's routes with these attributes; a new one is judged by the rule set in force
+// and addressed to its recipients.
+func (e *Engine) group(in *rib.In, f wire.Family, a *wire.Attributes) *rib.Group {
+	g, fresh := in.Group(f, a, false)
+	if !fresh {
+		return g
+	}
+	endpoint, reason := Judge(e.set, in.Peer, a.RTs)
+	e.table.Judge(g, endpoint, reason)
+	if endpoint != "" {
+		for peer, targets := range e.recipients(e.set, g) {
+			g.SetSent(peer, targets, now())
+		}
+	}
+	return g
+}
+
+// recipients are the peers with a session that get a group's routes, and with which route targets.
+func (e *Engine) recipients(set *ruleset.Set, g *rib.Group) map[string]string {
+	audience := set.Audience(g.Endpoint)
+	for peer := range audience {
+		if p := e.peers[peer]; p == nil || !p.Families[g.Family] {
+			delete(audience, peer)
+		}
+	}
+	return audience
+}

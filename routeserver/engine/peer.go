@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"fmt"
+
+	"weft/routeserver/out"
+	"weft/routeserver/rib"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// Up says that a peer's session is established. The peer's queue gets all routes that it is to have, and the End-of-RIB
+// marker of each family. Nil: the rule set has no such peer any more.
+func (e *Engine) Up(peer ruleset.Peer, id [4]byte, families [wire.Families]bool) *Peer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name := peer.Name
+	if present, _ := e.set.Peer(name); present != peer {
+		return nil
+	}
+	p := &Peer{Name: name, ID: id, Families: families, Queue: out.NewQueue(), Since: now()}
+	e.peers[name] = p
+	e.Events.Add("session-up", name, fmt.Sprintf("session with %s is established", name))
+	for endpoint := range e.sources(name) {
+		targets := e.set.TargetsAt(endpoint, name)
+		for g := range e.table.Endpoint(endpoint) {
+			e.retarget(nil, g, name, targets)
+		}
+	}
+	for f := range wire.Families {
+		if families[f] {
+			p.Queue.Message(wire.EndOfRIB(f))
+		}
+	}
+	return p
+}
+
+// sources are the endpoints whose routes a peer may get.
+func (e *Engine) sources(peer string) map[string]bool {
+	sources := map[string]bool{}
+	for _, site := range e.set.SitesOf(peer) {
+		for _, neighbour := range e.set.Neighbours(site.Name) {
+			sources[neighbour] = true
+		}
+	}
+	return sources
+}
+
+// Down says that a peer's session is over: its routes are withdrawn from everybody, and nothing is sent to it.
+func (e *Engine) Down(p *Peer, why string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p.Queue.Close()
+	if e.peers[p.Name] != p {
+		return
+	}
+	e.Events.Add("session-down", p.Name, fmt.Sprintf("session with %s is down: %s", p.Name, why))
+	delete(e.peers, p.Name)
+	for endpoint := range e.sources(p.Name) {
+		for g := range e.table.Endpoint(endpoint) {
+			g.SetSent(p.Name, "", now())
+		}
+	}
+	in := e.table.In(p.Name)
+	m := mover{e: e}
+	for f := range wire.Families {
+		for key, r := range in.Routes(f) {
+			e.drop(&m, in, f, key, r)
+		}
+	}
+	m.flush()
+	e.table.Forget(p.Name)
+}
+
+// Refresh answers a ROUTE-REFRESH (RFC 2918), or begins and ends the peer's own refresh (RFC 7313). enhanced says that
+// it was negotiated.
+func (e *Engine) Refresh(p *Peer, f wire.Family, kind uint8, enhanced bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.peers[p.Name] != p || !p.Families[f] {
+		return
+	}
+	switch kind {
+	case wire.RefreshRequest:
+		e.resend(p, f, enhanced)
+	case wire.RefreshBegin:
+		in := e.table.In(p.Name)
+		p.stale[f] = make(map[string]*rib.Route, len(in.Routes(f)))
+		for key, r := range in.Routes(f) {
+			p.stale[f][key] = r
+		}
+	case wire.RefreshEnd:
+		in := e.table.In(p.Name)
+		stale := p.stale[f]
+		p.stale[f] = nil
+		m := mover{e: e}
+		for key, r := range stale {
+			e.drop(&m, in, f, key, r)
+		}
+		m.flush()
+	}
+}
+
+// resend sends a peer everything of a family that it was sent before.
+func (e *Engine) resend(p *Peer, f wire.Family, enhanced bool) {
+	if enhanced {
+		p.Queue.Message(wire.Refresh(f, wire.RefreshBegin))
+	}
+	for endpoint := range e.sources(p.Name) {
+		for g := range e.table.Endpoint(endpoint) {
+			if s, sent := g.SentTo(p.Name); sent && g.Family == f {
+				e.announce(nil, p.Name, g.Whole(e.reflection(g.Peer)), s.Targets, true)
+			}
+		}
+	}
+	if enhanced {
+		p.Queue.Message(wire.Refresh(f, wire.RefreshEnd))
+	}
+}

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"weft/routeserver/ruleset"
+)
+
+// PeerReceipt is what one peer was sent; WrittenMicros is the time from the start of the transaction until the last of it
+// was handed to the kernel's socket, nil if that had not happened when the reply left.
+type PeerReceipt struct {
+	Peer          string `json:"peer"`
+	Announced     int    `json:"announced"`
+	Withdrawn     int    `json:"withdrawn"`
+	WrittenMicros *int64 `json:"written_us"`
+}
+
+// Receipt is the reply to a change or a replacement. Peers lists those that were sent something.
+type Receipt struct {
+	RouteServer string        `json:"route_server"`
+	Generation  uint64        `json:"generation"`
+	Previous    uint64        `json:"previous"`
+	Announced   int           `json:"announced"`
+	Withdrawn   int           `json:"withdrawn"`
+	Peers       []PeerReceipt `json:"peers"`
+	Micros      int64         `json:"duration_us"`
+	DryRun      bool          `json:"dry_run"`
+}
+
+func (r *Receipt) total(start time.Time) {
+	for _, p := range r.Peers {
+		r.Announced += p.Announced
+		r.Withdrawn += p.Withdrawn
+	}
+	r.Micros = now().Sub(start).Microseconds()
+}
+
+// lines lists what each peer was sent, sorted by name.
+func (t *transaction) lines() []PeerReceipt {
+	names := maps.Clone(t.announced)
+	maps.Copy(names, t.withdrawn)
+	lines := []PeerReceipt{}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		lines = append(lines, PeerReceipt{Peer: name, Announced: t.announced[name], Withdrawn: t.withdrawn[name]})
+	}
+	return lines
+}
+
+// watch asks the queues of all peers concerned to tell when they are written. The function it gives waits for that, and
+// is to be called without the lock.
+func (e *Engine) watch(t *transaction, start time.Time) func() []PeerReceipt {
+	type written struct {
+		line  int
+		after int64
+		ok    bool
+	}
+	lines := t.lines()
+	reports := make(chan written, len(lines))
+	pending := 0
+	for i := range lines {
+		if p := e.peers[lines[i].Peer]; p != nil {
+			pending++
+			p.Queue.OnWritten(func(ok bool) { reports <- written{i, now().Sub(start).Microseconds(), ok} })
+		}
+	}
+	return func() []PeerReceipt {
+		deadline := time.NewTimer(patience)
+		defer deadline.Stop()
+		for ; pending > 0; pending-- {
+			select {
+			case w := <-reports:
+				if w.ok {
+					lines[w.line].WrittenMicros = &w.after
+				}
+			case <-deadline.C:
+				return lines
+			}
+		}
+		return lines
+	}
+}
+
+// rehearse says what a rule set would send, and changes nothing. It does not foresee what becomes of duplicates.
+func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
+	steps, delta := e.plan(next)
+	t := newTransaction()
+	for _, s := range steps {
+		if s.group.Twin {
+			continue
+		}
+		for _, sent := range s.group.Out {
+			if s.desired[sent.Peer] == "" {
+				t.withdrawn[sent.Peer] += s.group.Len()
+			}
+		}
+		for peer, targets := range s.desired {
+			if was, _ := s.group.SentTo(peer); was.Targets != targets {
+				t.announced[peer] += s.group.Len()
+			}
+		}
+	}
+	judged := map[string]bool{}
+	for _, site := range delta.Sites {
+		judged[site] = true
+	}
+	for _, pair := range delta.Pairs {
+		for g := range e.table.Endpoint(pair.Endpoint) {
+			was, sent := g.SentTo(pair.Peer)
+			p := e.peers[pair.Peer]
+			switch gone := next.Site(pair.Endpoint) == nil || judged[pair.Endpoint] && !e.stays(next, pair.Endpoint, g.Attributes.RTs, g.Peer); {
+			case gone || p == nil || !p.Families[g.Family] || was.Targets == pair.Targets:
+			case pair.Targets == "" && sent:
+				t.withdrawn[pair.Peer] += g.Len()
+			case pair.Targets != "":
+				t.announced[pair.Peer] += g.Len()
+			}
+		}
+	}
+	r := &Receipt{RouteServer: e.Name, Generation: next.Generation, Previous: e.set.Generation, Peers: t.lines(), DryRun: true}
+	r.total(start)
+	return r
+}
+
+// stays says whether a group keeps its endpoint, so that only its recipients change.
+func (e *Engine) stays(next *ruleset.Set, endpoint, targets, peer string) bool {
+	now, _ := Judge(next, peer, targets)
+	return now == endpoint
+}

@@ -1,0 +1,243 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"weft/routeserver/rib"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// patience is how long a reply waits for peers that are behind.
+const patience = 500 * time.Millisecond
+
+// Conflict is a change that does not fit the generation in force.
+type Conflict struct {
+	Generation uint64 // in force
+	Message    string
+}
+
+// Error says what does not fit.
+func (c *Conflict) Error() string { return c.Message }
+
+// Replace puts a whole rule set in force. The same generation with the same content changes nothing; a lower generation,
+// or the same with another content, is refused unless forced.
+func (e *Engine) Replace(d *ruleset.Document, force bool) (*Receipt, error) {
+	start := now()
+	next, err := ruleset.Build(d)
+	if err == nil {
+		err = e.internal(next)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	if e.loaded && !force {
+		switch have := e.set.Generation; {
+		case next.Generation < have:
+			e.mu.Unlock()
+			return nil, &Conflict{have, fmt.Sprintf("generation %d is older than %d, which is in force", next.Generation, have)}
+		case next.Generation == have && !ruleset.Equal(e.set, next):
+			e.mu.Unlock()
+			return nil, &Conflict{have, fmt.Sprintf("generation %d is in force with another content", have)}
+		}
+	}
+	if !e.loaded || !ruleset.Equal(e.set, next) || e.set.Generation != next.Generation {
+		if err := e.store.Save(next); err != nil {
+			e.mu.Unlock()
+			return nil, err
+		}
+	}
+	e.counters.Replacements++
+	return e.commit(next, start)
+}
+
+// Change applies operations to the generation in force, all or nothing.
+func (e *Engine) Change(c *ruleset.Change) (*Receipt, error) {
+	start := now()
+	e.mu.Lock()
+	if c.Base != e.set.Generation || !e.loaded {
+		defer e.mu.Unlock()
+		return nil, &Conflict{e.set.Generation, fmt.Sprintf("the change is for generation %d, but %d is in force", c.Base, e.set.Generation)}
+	}
+	next, err := e.set.Apply(c)
+	if err == nil {
+		err = e.internal(next)
+	}
+	if err != nil {
+		e.mu.Unlock()
+		return nil, err
+	}
+	if c.DryRun {
+		defer e.mu.Unlock()
+		return e.rehearse(next, start), nil
+	}
+	if err := e.store.Append(c, next); err != nil {
+		e.mu.Unlock()
+		return nil, err
+	}
+	e.counters.Changes++
+	return e.commit(next, start)
+}
+
+// internal refuses peers of another AS: they would need the rules of external BGP, which are not here.
+func (e *Engine) internal(s *ruleset.Set) error {
+	for _, name := range s.Peers() {
+		if p, _ := s.Peer(name); p.ASN != e.ASN {
+			return &ruleset.Invalid{Field: "peers." + name + ".asn", Message: fmt.Sprintf("%d is not this route server's AS number %d, and external peers are not supported", p.ASN, e.ASN)}
+		}
+	}
+	return nil
+}
+
+// Confirm says that the generation in force is the controller's.
+func (e *Engine) Confirm(generation uint64) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.loaded || e.set.Generation != generation {
+		return &Conflict{e.set.Generation, fmt.Sprintf("generation %d is in force, not %d", e.set.Generation, generation)}
+	}
+	e.confirmed = true
+	e.signal()
+	return nil
+}
+
+// step is what a transaction does with one group.
+type step struct {
+	group    *rib.Group
+	endpoint string
+	reason   rib.Reason
+	desired  map[string]string // recipients
+}
+
+// plan finds the groups whose judgement or recipients change. It changes nothing.
+func (e *Engine) plan(next *ruleset.Set) (steps []step, delta *ruleset.Delta) {
+	delta = ruleset.Compare(e.set, next)
+	if len(delta.Sites) == 0 {
+		return nil, delta
+	}
+	judge := func(g *rib.Group) {
+		s := step{group: g}
+		s.endpoint, s.reason = Judge(next, g.Peer, g.Attributes.RTs)
+		if !g.Twin && s.endpoint != "" {
+			audience := *g
+			audience.Endpoint = s.endpoint
+			s.desired = e.recipients(next, &audience)
+		}
+		if s.endpoint != g.Endpoint || s.reason != g.Reason {
+			steps = append(steps, s)
+		}
+	}
+	for _, site := range delta.Sites {
+		for g := range e.table.Endpoint(site) {
+			judge(g)
+		}
+	}
+	for g := range e.table.Suspects() {
+		judge(g)
+	}
+	return steps, delta
+}
+
+// commit puts a rule set in force, sends what follows to whom it concerns, lets go of the lock and waits until it is
+// written.
+func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
+	steps, delta := e.plan(next)
+	receipt := &Receipt{RouteServer: e.Name, Generation: next.Generation, Previous: e.set.Generation}
+	changed := next.Generation != e.set.Generation || !e.loaded
+	e.set, e.loaded, e.confirmed = next, true, true
+	t := newTransaction()
+	e.execute(t, steps)
+	for _, pair := range delta.Pairs {
+		for g := range e.table.Endpoint(pair.Endpoint) {
+			e.retarget(t, g, pair.Peer, pair.Targets)
+		}
+		if pair.Targets == "" {
+			e.history.parted(pair.Endpoint, pair.Peer)
+		}
+	}
+	if changed {
+		e.Events.Add("generation", "", fmt.Sprintf("generation %d is in force", next.Generation))
+	}
+	e.signal()
+	wait := e.watch(t, start)
+	if e.onChange != nil {
+		e.onChange(next)
+	}
+	e.mu.Unlock()
+	receipt.Peers = wait()
+	receipt.total(start)
+	return receipt, nil
+}
+
+// execute judges groups anew: first what leaves its endpoint, then what gets one, then what waited for a free key.
+func (e *Engine) execute(t *transaction, steps []step) {
+	type freedKey struct {
+		family wire.Family
+		key    string
+	}
+	var freed []freedKey
+	for _, s := range steps {
+		g := s.group
+		if g.Twin || g.Endpoint == "" || s.endpoint != "" {
+			continue
+		}
+		e.readdress(t, g, nil)
+		for _, r := range g.Routes() {
+			key := g.Family.Key(r.NLRI)
+			if e.release(g.Family, key, r) {
+				freed = append(freed, freedKey{g.Family, key})
+			}
+		}
+		e.table.Judge(g, "", s.reason)
+	}
+	for _, s := range steps {
+		switch g := s.group; {
+		case g.Twin && s.endpoint == "":
+			e.untwin(g, s.reason)
+		case g.Twin || s.endpoint == "":
+			if !g.Twin {
+				e.table.Judge(g, "", s.reason)
+			}
+		default:
+			e.admit(t, s)
+		}
+	}
+	for _, k := range freed {
+		e.promote(t, k.family, k.key)
+	}
+}
+
+// admit gives a group to an endpoint. Routes whose key is another's become duplicates.
+func (e *Engine) admit(t *transaction, s step) {
+	g := s.group
+	in := e.table.In(g.Peer)
+	e.table.Judge(g, s.endpoint, "")
+	for _, r := range append([]*rib.Route(nil), g.Routes()...) {
+		key := g.Family.Key(r.NLRI)
+		if e.claim(t, g.Family, key, r, s.endpoint) {
+			continue
+		}
+		e.emit(t, []string{r.NLRI}, g, nil)
+		e.table.Put(in, key, r, e.twin(in, g))
+		e.table.Wait(g.Family, key, r)
+	}
+	if g.Len() > 0 {
+		e.readdress(t, g, s.desired)
+	}
+}
+
+// untwin moves duplicates that would not be accepted any more to where they are quarantined for that.
+func (e *Engine) untwin(twin *rib.Group, reason rib.Reason) {
+	in := e.table.In(twin.Peer)
+	g, fresh := in.Group(twin.Family, twin.Attributes, false)
+	if fresh {
+		e.table.Judge(g, "", reason)
+	}
+	for _, r := range append([]*rib.Route(nil), twin.Routes()...) {
+		key := twin.Family.Key(r.NLRI)
+		e.table.Unwait(twin.Family, key, r)
+		e.table.Put(in, key, r, g)
+	}
+}

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"fmt"
+
+	"weft/routeserver/rib"
+	"weft/routeserver/wire"
+)
+
+// Update takes what a peer's UPDATE says into the table and sends on what follows. The error, a *wire.Notification, ends
+// the session.
+func (e *Engine) Update(p *Peer, u *wire.Update) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.peers[p.Name] != p {
+		return nil // the session is over; its last messages change nothing
+	}
+	e.counters.Updates++
+	e.counters.Ignored += uint64(u.Ignored)
+	in := e.table.In(p.Name)
+	e.counters.Withdrawn += uint64(len(u.Unreach))
+	e.remove(in, u.UnreachFamily, u.Unreach, false)
+	switch {
+	case u.Malformed != "":
+		e.counters.Malformed++
+		e.Events.Add("treat-as-withdraw", p.Name, fmt.Sprintf("malformed UPDATE from %s: %s; its routes (%d) are treated as withdrawn", p.Name, u.Malformed, len(u.Reach)))
+		e.remove(in, u.ReachFamily, u.Reach, true)
+	case len(u.Reach) == 0:
+	case u.Loop || u.Attributes.Loops(string(e.RouterID[:]), string(e.ClusterID[:])):
+		// RFC 4271 section 9.1.2, RFC 4456 section 8: such a route is not eligible.
+		e.counters.Loops++
+		e.remove(in, u.ReachFamily, u.Reach, true)
+	case !p.Families[u.ReachFamily]:
+		e.counters.Ignored += uint64(len(u.Reach))
+	default:
+		e.counters.Announced += uint64(len(u.Reach))
+		e.accept(p, in, u)
+	}
+	for _, name := range u.Discarded {
+		e.Events.Add("attribute-discard", p.Name, fmt.Sprintf("UPDATE from %s: %s left out, since it is not well formed or there twice", p.Name, name))
+	}
+	if n := in.Len(); e.MaxRoutes > 0 && n > e.MaxRoutes {
+		return &wire.Notification{Code: wire.Cease, Subcode: wire.MaxPrefixes, Text: fmt.Sprintf("more than %d routes", e.MaxRoutes)}
+	}
+	return nil
+}
+
+// remove takes routes out. Whole says that the NLRIs may differ from what is there in all but the key.
+func (e *Engine) remove(in *rib.In, f wire.Family, nlris []string, whole bool) {
+	m := mover{e: e}
+	for _, nlri := range nlris {
+		key := f.Key(nlri)
+		r := in.Route(f, key)
+		if r == nil || !whole && f.Stale(nlri, r.NLRI) {
+			continue
+		}
+		e.drop(&m, in, f, key, r)
+	}
+	m.flush()
+}
+
+// drop takes one route out, and lets a duplicate that waits for its key take its place.
+func (e *Engine) drop(m *mover, in *rib.In, f wire.Family, key string, r *rib.Route) {
+	m.move(r.NLRI, r.Group, nil)
+	free := e.release(f, key, r)
+	if p := e.peers[in.Peer]; p != nil && p.stale[f] != nil {
+		delete(p.stale[f], key)
+	}
+	e.history.withdrawn(in.Peer, f, key, r)
+	e.table.Remove(in, key, r)
+	if free && len(e.table.Waiting(f, key)) > 0 {
+		m.flush() // the withdrawal goes first
+		e.promote(m.t, f, key)
+	}
+}
+
+// accept takes announced routes in.
+func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
+	f := u.ReachFamily
+	g := e.group(in, f, u.Attributes)
+	received := now().UnixNano()
+	m := mover{e: e}
+	suspects := 0
+	for _, nlri := range u.Reach {
+		key := f.Key(nlri)
+		r := in.Route(f, key)
+		if p.stale[f] != nil {
+			delete(p.stale[f], key)
+		}
+		if r != nil && r.NLRI == nlri && (r.Group == g || r.Group.Twin && r.Group.Attributes.Equal(g.Attributes)) {
+			continue // nothing new
+		}
+		var old *rib.Group
+		if r == nil {
+			r = &rib.Route{}
+		} else {
+			old = r.Group
+			if old.Twin {
+				e.table.Unwait(f, key, r)
+			}
+			if f.Exact() && r.NLRI != nlri {
+				m.move(r.NLRI, old, nil)
+				old = nil
+			}
+		}
+		r.NLRI, r.Received = nlri, received
+		to, freed := e.seat(&m, in, f, key, r, g)
+		e.table.Put(in, key, r, to)
+		m.move(nlri, old, to)
+		if to.Endpoint == "" {
+			suspects++
+		}
+		if freed {
+			m.flush()
+			e.promote(m.t, f, key)
+		}
+	}
+	m.flush()
+	if suspects > 0 {
+		e.quarantined(g, u, suspects)
+	}
+}
+
+// seat finds where a route with a group's attributes goes: the group, or its twin if another peer has the key. freed says
+// that the route gave its key up.
+func (e *Engine) seat(m *mover, in *rib.In, f wire.Family, key string, r *rib.Route, g *rib.Group) (to *rib.Group, freed bool) {
+	if g.Endpoint == "" {
+		freed = e.table.Owner(f, key) == r
+		if freed {
+			e.table.SetOwner(f, key, nil)
+		}
+		return g, freed
+	}
+	if e.claim(m.t, f, key, r, g.Endpoint) {
+		return g, false
+	}
+	e.table.Wait(f, key, r)
+	return e.twin(in, g), false
+}
+
+func (e *Engine) quarantined(g *rib.Group, u *wire.Update, n int) {
+	reason := g.Reason
+	if reason == "" {
+		reason = rib.Duplicate
+	}
+	rts := ""
+	for _, rt := range wire.RTs(u.Attributes.RTs) {
+		rts += " " + rt.String()
+	}
+	if rts == "" {
+		rts = " none"
+	}
+	e.Events.Add("quarantined", g.Peer, fmt.Sprintf("%d %s route(s) from %s in quarantine: %s; route target(s):%s", n, g.Family, g.Peer, reason, rts))
+}
+
+// mover gathers routes that make the same move, so that they share messages.
+type mover struct {
+	e        *Engine
+	t        *transaction
+	nlris    []string
+	from, to *rib.Group
+}
+
+func (m *mover) move(nlri string, from, to *rib.Group) {
+	if from != m.from || to != m.to {
+		m.flush()
+		m.from, m.to = from, to
+	}
+	m.nlris = append(m.nlris, nlri)
+}
+
+func (m *mover) flush() {
+	m.e.emit(m.t, m.nlris, m.from, m.to)
+	m.nlris = nil
+}

@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"weft/routeserver/rib"
+	"weft/routeserver/wire"
+)
+
+// The tables that can be looked at.
+const (
+	AdjIn      = "adj-in"
+	Quarantine = "quarantine" // the part of adj-in that goes nowhere
+	AdjOut     = "adj-out"
+)
+
+// Filter selects routes; empty fields select all. Peer is the announcing peer, or the recipient for adj-out.
+type Filter struct {
+	Table, Peer, Endpoint string
+	Family                wire.Family
+	AnyFamily             bool
+	RT                    wire.RT
+	AnyRT                 bool
+	Limit                 int
+}
+
+// View is one route as it is in a table.
+type View struct {
+	Table, NLRI    string
+	Family         wire.Family
+	Endpoint, Peer string
+	To             string // recipient; adj-out only
+	Targets        string // route targets: as announced, or as sent
+	Reason         rib.Reason
+	Attributes     *wire.Attributes
+	Received       time.Time
+	Sent           time.Time // zero if it is not written yet
+}
+
+// Select lists routes, sorted by peer, endpoint and NLRI. more says that there are others beyond the limit.
+func (e *Engine) Select(f Filter) (views []View, more bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, g := range e.groups(f) {
+		matches := f.AnyRT || slices.Contains(wire.RTs(g.Attributes.RTs), f.RT)
+		if f.Table != AdjOut {
+			if !matches || f.Table == Quarantine && g.Endpoint != "" {
+				continue
+			}
+			for _, r := range sorted(g) {
+				views = append(views, e.view(f.Table, g, r))
+			}
+		} else {
+			for _, s := range g.Out {
+				if f.Peer != "" && s.Peer != f.Peer || !f.AnyRT && !slices.Contains(wire.RTs(s.Targets), f.RT) {
+					continue
+				}
+				for _, r := range sorted(g) {
+					views = append(views, e.sent(g, r, s))
+				}
+			}
+		}
+		if f.Limit > 0 && len(views) > f.Limit {
+			return views[:f.Limit], true
+		}
+	}
+	return views, false
+}
+
+// groups are those that may have routes for a filter, in a stable order.
+func (e *Engine) groups(f Filter) []*rib.Group {
+	var groups []*rib.Group
+	for name, in := range e.table.Ins() {
+		if f.Peer != "" && f.Table != AdjOut && name != f.Peer {
+			continue
+		}
+		for _, g := range in.Groups() {
+			if (f.AnyFamily || g.Family == f.Family) && (f.Endpoint == "" || g.Endpoint == f.Endpoint) {
+				groups = append(groups, g)
+			}
+		}
+	}
+	slices.SortFunc(groups, func(a, b *rib.Group) int {
+		return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(least(a), least(b)))
+	})
+	return groups
+}
+
+func least(g *rib.Group) string {
+	return slices.MinFunc(g.Routes(), byNLRI).NLRI
+}
+
+func byNLRI(a, b *rib.Route) int { return cmp.Compare(a.NLRI, b.NLRI) }
+
+func sorted(g *rib.Group) []*rib.Route { return slices.SortedFunc(slices.Values(g.Routes()), byNLRI) }
+
+func (e *Engine) view(table string, g *rib.Group, r *rib.Route) View {
+	return View{
+		Table: table, NLRI: r.NLRI, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, Targets: g.Attributes.RTs,
+		Reason: g.Reason, Attributes: g.Attributes, Received: time.Unix(0, r.Received),
+	}
+}
+
+// sent is a route as a peer was sent it, with the attributes that reflection adds.
+func (e *Engine) sent(g *rib.Group, r *rib.Route, s rib.Sent) View {
+	v := e.view(AdjOut, g, r)
+	v.To, v.Targets = s.Peer, s.Targets
+	v.Attributes = g.Attributes.Reflected(e.reflection(g.Peer))
+	decided := s.At
+	if v.Received.After(decided) {
+		decided = v.Received
+	}
+	if p := e.peers[s.Peer]; p != nil {
+		if at, ok := p.Queue.WrittenAt(decided); ok {
+			v.Sent = at
+		}
+	}
+	return v
+}
+
+// PeerView is a peer's share of the tables.
+type PeerView struct {
+	Name, Address        string
+	In, Quarantined, Out int
+	Up                   bool
+	Families             []string
+}
+
+// PeerViews lists all peers of the rule set, sorted by name.
+func (e *Engine) PeerViews() []PeerView {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	sent := map[string]int{}
+	for _, in := range e.table.Ins() {
+		for _, g := range in.Groups() {
+			for _, s := range g.Out {
+				sent[s.Peer] += g.Len()
+			}
+		}
+	}
+	views := []PeerView{}
+	for _, name := range e.set.Peers() {
+		peer, _ := e.set.Peer(name)
+		v := PeerView{Name: name, Address: peer.Address, Out: sent[name], Families: []string{}}
+		if in := e.table.Ins()[name]; in != nil {
+			v.In, v.Quarantined = in.Len(), in.Quarantined()
+		}
+		if p := e.peers[name]; p != nil {
+			v.Up = true
+			for f := range wire.Families {
+				if p.Families[f] {
+					v.Families = append(v.Families, f.String())
+				}
+			}
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+// Path is what there is to say about the way of routes from one endpoint to another.
+type Path struct {
+	Routes                 []View // of the endpoint, accepted
+	Out                    map[string]View
+	Suspects               []View // of its peer, in quarantine
+	Gone                   []Gone // of the endpoint, withdrawn
+	Shared                 []string
+	Targets                string
+	FromPeer, ToPeer       string
+	FromRT, ToRT, FromRD   string
+	FromSession, ToSession time.Time // since when; zero if down
+	Parted                 time.Time // when the recipient last lost the endpoint's routes by a change
+	ToFamilies             [wire.Families]bool
+	FromUnknown, ToUnknown bool
+	Generation             uint64
+}
+
+// Path gathers what Explain needs, in one consistent look.
+func (e *Engine) Path(from, to string) Path {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a, b := e.set.Site(from), e.set.Site(to)
+	p := Path{FromUnknown: a == nil, ToUnknown: b == nil, Generation: e.set.Generation, Out: map[string]View{}}
+	if a == nil || b == nil {
+		return p
+	}
+	p.FromPeer, p.ToPeer, p.FromRT, p.ToRT, p.FromRD = a.Peer, b.Peer, a.RT, b.RT, a.RD
+	p.Shared, p.Targets = e.set.Shared(from, to), e.set.TargetsAt(from, b.Peer)
+	p.Parted = e.history.pairs[[2]string{from, b.Peer}]
+	if s := e.peers[a.Peer]; s != nil {
+		p.FromSession = s.Since
+	}
+	if s := e.peers[b.Peer]; s != nil {
+		p.ToSession, p.ToFamilies = s.Since, s.Families
+	}
+	present := map[string]bool{}
+	for _, g := range e.groups(Filter{Table: AdjIn, Peer: a.Peer, AnyFamily: true}) {
+		for _, r := range sorted(g) {
+			v := e.view(AdjIn, g, r)
+			present[g.Family.Key(r.NLRI)] = true
+			switch g.Endpoint {
+			case from:
+				p.Routes = append(p.Routes, v)
+				if s, ok := g.SentTo(b.Peer); ok {
+					p.Out[r.NLRI] = e.sent(g, r, s)
+				}
+			case "":
+				p.Suspects = append(p.Suspects, v)
+			}
+		}
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(e.history.routes), func(x, y past) int { return cmp.Compare(x.key, y.key) }) {
+		if gone := e.history.routes[k]; gone.Endpoint == from && !present[k.key] {
+			p.Gone = append(p.Gone, gone)
+		}
+	}
+	return p
+}

@@ -1,0 +1,182 @@
+package lookingglass
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"weft/routeserver/engine"
+	"weft/routeserver/rib"
+	"weft/routeserver/wire"
+)
+
+// Step is one link of the chain from announcement to delivery.
+type Step struct {
+	Step string     `json:"step"`
+	OK   bool       `json:"ok"`
+	Text string     `json:"text"`
+	At   *time.Time `json:"at,omitempty"`
+}
+
+// RouteExplanation says what became of one route, and why.
+type RouteExplanation struct {
+	NLRI    string `json:"nlri"`
+	Family  string `json:"family"`
+	Verdict string `json:"verdict"` // sent, not-sent, quarantined
+	Text    string `json:"text"`
+	Steps   []Step `json:"steps"`
+}
+
+// Explanation answers "why did, or didn't, the routes of this endpoint reach that one".
+type Explanation struct {
+	From    string             `json:"from"`
+	To      string             `json:"to"`
+	Verdict string             `json:"verdict"`
+	Text    string             `json:"text"`
+	Routes  []RouteExplanation `json:"routes"`
+}
+
+// The verdicts.
+const (
+	sent        = "sent"
+	notSent     = "not-sent"
+	quarantined = "quarantined"
+)
+
+// Explain follows the routes of endpoint from on their way to endpoint to. nlri, if not empty, is a part of the text of
+// the NLRIs wanted.
+func Explain(e *engine.Engine, from, to, nlri string) (*Explanation, error) {
+	p := e.Path(from, to)
+	if p.FromUnknown {
+		return nil, fmt.Errorf("there is no endpoint %q", from)
+	}
+	if p.ToUnknown {
+		return nil, fmt.Errorf("there is no endpoint %q", to)
+	}
+	x := &Explanation{From: from, To: to, Verdict: notSent, Routes: []RouteExplanation{}}
+	wanted := func(f wire.Family, n string) bool { return strings.Contains(f.Text(n), nlri) }
+	for _, v := range p.Routes {
+		if wanted(v.Family, v.NLRI) {
+			x.Routes = append(x.Routes, accepted(&p, v, from, to))
+		}
+	}
+	for _, v := range p.Suspects {
+		ours := wire.RD([]byte(v.Family.RD(v.NLRI))).String() == p.FromRD || nlri != ""
+		if ours && wanted(v.Family, v.NLRI) {
+			x.Routes = append(x.Routes, suspect(&p, v))
+		}
+	}
+	for _, g := range p.Gone {
+		if wanted(g.Family, g.NLRI) {
+			x.Routes = append(x.Routes, gone(&p, g))
+		}
+	}
+	x.conclude(&p, nlri)
+	return x, nil
+}
+
+func (x *Explanation) conclude(p *engine.Path, nlri string) {
+	for _, r := range x.Routes {
+		if x.Text == "" || r.Verdict == sent && x.Verdict != sent {
+			x.Verdict, x.Text = r.Verdict, r.Text
+		}
+	}
+	switch {
+	case x.Text != "":
+	case p.FromSession.IsZero():
+		x.Text = fmt.Sprintf("%s has no session, so %s has announced nothing", p.FromPeer, x.From)
+	case nlri != "":
+		x.Text = fmt.Sprintf("%s has announced no route of %s that matches %q", p.FromPeer, x.From, nlri)
+	default:
+		x.Text = fmt.Sprintf("%s has announced no route of %s", p.FromPeer, x.From)
+	}
+}
+
+func announced(peer string, v engine.View) Step {
+	return Step{"announced", true, fmt.Sprintf("announced by %s with next hop %s", peer, v.Attributes.Hop()), moment(v.Received)}
+}
+
+func accepted(p *engine.Path, v engine.View, from, to string) RouteExplanation {
+	x := RouteExplanation{NLRI: v.Family.Text(v.NLRI), Family: v.Family.String(), Verdict: notSent}
+	add := func(step string, ok bool, at time.Time, format string, args ...any) bool {
+		x.Steps = append(x.Steps, Step{step, ok, fmt.Sprintf(format, args...), moment(at)})
+		x.Text = x.Steps[len(x.Steps)-1].Text
+		return ok
+	}
+	x.Steps = append(x.Steps, announced(p.FromPeer, v))
+	add("accepted", true, time.Time{}, "its route target %s is that of endpoint %s of %s", p.FromRT, from, p.FromPeer)
+	if from == to {
+		add("pools", false, time.Time{}, "an endpoint does not get its own routes")
+		return x
+	}
+	if len(p.Shared) == 0 {
+		text := fmt.Sprintf("%s and %s share no VCP", from, to)
+		if !p.Parted.IsZero() && p.Targets == "" {
+			text += "; the route was withdrawn when they last did not any more"
+		}
+		add("pools", false, p.Parted, "%s", text)
+		return x
+	}
+	add("pools", true, time.Time{}, "%s and %s share %s", from, to, strings.Join(p.Shared, ", "))
+	if p.ToSession.IsZero() {
+		add("session", false, time.Time{}, "%s of endpoint %s has no session", p.ToPeer, to)
+		return x
+	}
+	if !add("session", p.ToFamilies[v.Family], p.ToSession, "%s has a session%s", p.ToPeer, carrying(p.ToFamilies[v.Family], v.Family)) {
+		return x
+	}
+	copied, ok := p.Out[v.NLRI]
+	add("rewritten", ok, time.Time{}, "route target %s becomes %s", p.FromRT, strings.Join(targets(p.Targets), " "))
+	if !ok {
+		return x
+	}
+	if !add("sent", !copied.Sent.IsZero(), copied.Sent, "%s", deliver(p.ToPeer, copied)) {
+		return x
+	}
+	x.Verdict = sent
+	return x
+}
+
+func carrying(ok bool, f wire.Family) string {
+	if ok {
+		return " that carries " + f.String()
+	}
+	return ", which does not carry " + f.String()
+}
+
+func deliver(peer string, v engine.View) string {
+	if v.Sent.IsZero() {
+		return "waits to be written to " + peer
+	}
+	return fmt.Sprintf("sent to %s with route target %s", peer, strings.Join(targets(v.Targets), " "))
+}
+
+var reasons = map[rib.Reason]string{
+	rib.UnknownRT: "no endpoint has its route target",
+	rib.ForeignRT: "its route target belongs to an endpoint of another peer",
+	rib.NoRT:      "it has no route target",
+	rib.Ambiguous: "it has more than one route target",
+	rib.Duplicate: "another peer announces the same NLRI",
+}
+
+func suspect(p *engine.Path, v engine.View) RouteExplanation {
+	text := fmt.Sprintf("in quarantine (%s): %s", v.Reason, reasons[v.Reason])
+	if rts := targets(v.Targets); len(rts) > 0 {
+		text += " (" + strings.Join(rts, " ") + ")"
+	}
+	return RouteExplanation{
+		NLRI: v.Family.Text(v.NLRI), Family: v.Family.String(), Verdict: quarantined, Text: text,
+		Steps: []Step{announced(p.FromPeer, v), {"accepted", false, text, nil}},
+	}
+}
+
+func gone(p *engine.Path, g engine.Gone) RouteExplanation {
+	text := fmt.Sprintf("%s has withdrawn it", p.FromPeer)
+	if p.FromSession.IsZero() {
+		text = fmt.Sprintf("%s had announced it, but has no session any more", p.FromPeer)
+	}
+	return RouteExplanation{
+		NLRI: g.Family.Text(g.NLRI), Family: g.Family.String(), Verdict: notSent, Text: text,
+		Steps: []Step{{"withdrawn", false, text, moment(g.At)}},
+	}
+}

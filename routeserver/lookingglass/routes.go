@@ -1,0 +1,57 @@
+// Package lookingglass says in words and JSON what the route server has received, sent, and why.
+package lookingglass
+
+import (
+	"encoding/hex"
+	"time"
+
+	"weft/routeserver/engine"
+	"weft/routeserver/wire"
+)
+
+// Route is one route of one table.
+type Route struct {
+	Table      string         `json:"table"`
+	Family     string         `json:"family"`
+	NLRI       string         `json:"nlri"`
+	Key        string         `json:"key"` // hex; the same for all versions of a route
+	Endpoint   string         `json:"endpoint,omitempty"`
+	Peer       string         `json:"peer"`
+	To         string         `json:"to,omitempty"`
+	RD         string         `json:"rd"`
+	RTs        []string       `json:"rts"`
+	NextHop    string         `json:"next_hop"`
+	ReceivedAt *time.Time     `json:"received_at"`
+	SentAt     *time.Time     `json:"sent_at,omitempty"`
+	Reason     string         `json:"reason,omitempty"`
+	Attributes map[string]any `json:"attributes"`
+	Details    map[string]any `json:"details"`
+}
+
+// Describe puts a route into words.
+func Describe(v engine.View) Route {
+	r := Route{
+		Table: v.Table, Family: v.Family.String(), NLRI: v.Family.Text(v.NLRI),
+		Key: hex.EncodeToString([]byte(v.Family.Key(v.NLRI))), Endpoint: v.Endpoint, Peer: v.Peer, To: v.To,
+		RD: wire.RD([]byte(v.Family.RD(v.NLRI))).String(), RTs: targets(v.Targets), NextHop: v.Attributes.Hop(),
+		ReceivedAt: moment(v.Received), SentAt: moment(v.Sent), Reason: string(v.Reason),
+		Attributes: v.Attributes.Describe(), Details: v.Family.Fields(v.NLRI),
+	}
+	return r
+}
+
+func targets(communities string) []string {
+	list := []string{}
+	for _, rt := range wire.RTs(communities) {
+		list = append(list, rt.String())
+	}
+	return list
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

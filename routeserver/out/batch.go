@@ -1,0 +1,75 @@
+// Package out is the way from the RIB to the neighbours: batches of routes that are encoded once for all who get them,
+// and a queue per neighbour that never blocks the others and stays bounded.
+package out
+
+import (
+	"sync"
+
+	"weft/routeserver/wire"
+)
+
+// Batch is routes of one family with the same attributes, or withdrawals. It never changes, and many queues share it.
+type Batch struct {
+	Family     wire.Family
+	Attributes *wire.Attributes // nil: the NLRIs are withdrawn
+	Reflection wire.Reflection
+	NLRIs      []string
+
+	mu      sync.Mutex
+	encoded []encoding // by number of route targets; nearly always one
+}
+
+type encoding struct {
+	targets, limit int
+	messages       [][]byte // without the route targets
+	skipped        []string
+}
+
+// Announce makes a batch of announcements.
+func Announce(f wire.Family, a *wire.Attributes, r wire.Reflection, nlris []string) *Batch {
+	return &Batch{Family: f, Attributes: a, Reflection: r, NLRIs: nlris}
+}
+
+// Withdraw makes a batch of withdrawals.
+func Withdraw(f wire.Family, nlris []string) *Batch {
+	return &Batch{Family: f, NLRIs: nlris}
+}
+
+// messages encodes the batch for this many route targets, once. Messages are at most 4096 bytes even where longer ones
+// were negotiated, so that they can be shared; extended (RFC 8654) are used for a route that needs it. skipped are
+// routes that do not fit (RFC 8654 section 5: they are not sent).
+func (b *Batch) messages(targets int, extended bool) (messages [][]byte, skipped []string) {
+	limit := wire.MaxLength
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for {
+		e := b.lookup(targets, limit)
+		if len(e.skipped) == 0 || !extended || limit == wire.MaxExtended {
+			return e.messages, e.skipped
+		}
+		limit = wire.MaxExtended
+	}
+}
+
+func (b *Batch) lookup(targets, limit int) *encoding {
+	for i := range b.encoded {
+		if e := &b.encoded[i]; e.targets == targets && e.limit == limit {
+			return e
+		}
+	}
+	e := encoding{targets: targets, limit: limit}
+	var all []byte
+	var ends []int
+	if b.Attributes == nil {
+		all, ends = wire.AppendWithdrawals(nil, b.Family, b.NLRIs, limit)
+	} else {
+		all, ends, e.skipped = b.Attributes.AppendAnnouncements(nil, b.Family, b.NLRIs, b.Reflection, targets, limit)
+	}
+	start := 0
+	for _, end := range ends {
+		e.messages = append(e.messages, all[start:end:end])
+		start = end
+	}
+	b.encoded = append(b.encoded, e)
+	return &b.encoded[len(b.encoded)-1]
+}

@@ -1,0 +1,118 @@
+// Package rib holds the routes that peers announced, in groups of routes with the same attributes.
+//
+// A group belongs to one peer and to one endpoint, or is in quarantine; all its routes go to the same recipients with the
+// same route targets. So what was sent to whom (the Adj-RIB-Out of every peer) is kept per group, not per route.
+package rib
+
+import (
+	"time"
+
+	"weft/routeserver/out"
+	"weft/routeserver/wire"
+)
+
+// Reason is why a route is in quarantine; empty if it is not.
+type Reason string
+
+// The reasons.
+const (
+	UnknownRT Reason = "unknown-rt" // no endpoint has this route target
+	ForeignRT Reason = "foreign-rt" // it belongs to an endpoint of another peer
+	NoRT      Reason = "no-rt"      // there is none
+	Ambiguous Reason = "ambiguous"  // there are several, one of them the peer's own
+	Duplicate Reason = "duplicate"  // another peer's accepted route has the same key
+)
+
+// Route is one NLRI that a peer announced. Received is in Unix nanoseconds.
+type Route struct {
+	NLRI     string
+	Group    *Group
+	slot     int // in Group.routes
+	Received int64
+}
+
+// Sent says that a peer was sent a group's routes: with which route targets, and when that was decided.
+type Sent struct {
+	Peer    string
+	Targets string
+	At      time.Time
+}
+
+// Group is routes of one peer with the same attributes.
+type Group struct {
+	Peer       string
+	Family     wire.Family
+	Attributes *wire.Attributes
+	Endpoint   string // the owner; empty in quarantine
+	Reason     Reason // empty unless in quarantine
+	Twin       bool   // holds the routes of its attributes that are duplicates
+	Out        []Sent
+	routes     []*Route
+	whole      *out.Batch
+}
+
+// Len is the number of routes.
+func (g *Group) Len() int { return len(g.routes) }
+
+// Routes lists the routes. The list is the group's own.
+func (g *Group) Routes() []*Route { return g.routes }
+
+// NLRIs lists the routes' NLRIs.
+func (g *Group) NLRIs() []string {
+	list := make([]string, len(g.routes))
+	for i, r := range g.routes {
+		list[i] = r.NLRI
+	}
+	return list
+}
+
+// Whole is a batch that announces all the routes. It is made once for all recipients, until the routes change.
+func (g *Group) Whole(r wire.Reflection) *out.Batch {
+	if g.whole == nil {
+		g.whole = out.Announce(g.Family, g.Attributes, r, g.NLRIs())
+	}
+	return g.whole
+}
+
+// SentTo finds what a peer was sent.
+func (g *Group) SentTo(peer string) (Sent, bool) {
+	for _, s := range g.Out {
+		if s.Peer == peer {
+			return s, true
+		}
+	}
+	return Sent{}, false
+}
+
+// SetSent records what a peer was sent; without targets, that it was sent a withdrawal.
+func (g *Group) SetSent(peer, targets string, at time.Time) {
+	for i := range g.Out {
+		if g.Out[i].Peer != peer {
+			continue
+		}
+		if targets == "" {
+			g.Out = append(g.Out[:i:i], g.Out[i+1:]...)
+		} else {
+			g.Out[i].Targets, g.Out[i].At = targets, at
+		}
+		return
+	}
+	if targets != "" {
+		g.Out = append(g.Out, Sent{peer, targets, at})
+	}
+}
+
+func (g *Group) add(r *Route) {
+	r.Group, r.slot = g, len(g.routes)
+	g.routes = append(g.routes, r)
+	g.whole = nil
+}
+
+func (g *Group) remove(r *Route) {
+	last := len(g.routes) - 1
+	g.routes[r.slot] = g.routes[last]
+	g.routes[r.slot].slot = r.slot
+	g.routes[last] = nil
+	g.routes = g.routes[:last]
+	r.Group, g.whole = nil, nil
+}

@@ -1,0 +1,240 @@
+package ruleset
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"weft/routeserver/wire"
+)
+
+// Build checks a document and makes a set of it.
+func Build(d *Document) (*Set, error) {
+	s := Empty()
+	s.Generation = d.Generation
+	for i := range d.Peers {
+		if _, again := s.peers[d.Peers[i].Name]; again {
+			return nil, invalid(fmt.Sprintf("peers[%d].name", i), "%q is there twice", d.Peers[i].Name)
+		}
+		if err := s.setPeer(&d.Peers[i]); err != nil {
+			return nil, within(fmt.Sprintf("peers[%d]", i), err)
+		}
+	}
+	for i := range d.Endpoints {
+		if s.endpoints[d.Endpoints[i].Name] != nil {
+			return nil, invalid(fmt.Sprintf("endpoints[%d].name", i), "%q is there twice", d.Endpoints[i].Name)
+		}
+		if err := s.setEndpoint(&d.Endpoints[i]); err != nil {
+			return nil, within(fmt.Sprintf("endpoints[%d]", i), err)
+		}
+	}
+	for i := range d.Vcps {
+		if _, again := s.vcps[d.Vcps[i].Name]; again {
+			return nil, invalid(fmt.Sprintf("vcps[%d].name", i), "%q is there twice", d.Vcps[i].Name)
+		}
+		if err := s.setVcp(&d.Vcps[i]); err != nil {
+			return nil, within(fmt.Sprintf("vcps[%d]", i), err)
+		}
+	}
+	return s, nil
+}
+
+// Apply makes the set that a change leads to. The receiver stays as it is, whatever happens.
+func (s *Set) Apply(c *Change) (*Set, error) {
+	if c.Generation <= c.Base {
+		return nil, invalid("generation", "%d is not after base %d", c.Generation, c.Base)
+	}
+	next := s.clone()
+	next.Generation = c.Generation
+	for i := range c.Ops {
+		if err := next.apply(&c.Ops[i]); err != nil {
+			return nil, within(fmt.Sprintf("ops[%d]", i), err)
+		}
+	}
+	return next, nil
+}
+
+func (s *Set) apply(o *Operation) error {
+	switch o.Op {
+	case SetPeer:
+		return inside("peer", s.setPeer(o.Peer))
+	case SetEndpoint:
+		return inside("endpoint", s.setEndpoint(o.Endpoint))
+	case SetVcp:
+		return inside("vcp", s.setVcp(o.Vcp))
+	case RemovePeer:
+		return s.removePeer(o.Name)
+	case RemoveEndpoint:
+		return s.removeEndpoint(o.Name)
+	case RemoveVcp:
+		if _, there := s.vcps[o.Name]; !there {
+			return invalid("name", "there is no VCP %q", o.Name)
+		}
+		s.members(o.Name, nil)
+		delete(s.vcps, o.Name)
+		return nil
+	case Join, Leave:
+		return s.joinOrLeave(o)
+	}
+	return invalid("op", "%q is not an operation", o.Op)
+}
+
+func inside(prefix string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return within(prefix, err)
+}
+
+func (s *Set) setPeer(p *Peer) error {
+	if p.Name == "" {
+		return invalid("name", "is empty")
+	}
+	address, err := netip.ParseAddr(p.Address)
+	if err != nil || address.IsUnspecified() || address.Zone() != "" {
+		return invalid("address", "%q is not an IP address", p.Address)
+	}
+	if p.ASN == 0 {
+		return invalid("asn", "0 is not an AS number")
+	}
+	address = address.Unmap()
+	if other, taken := s.byAddress[address]; taken && other != p.Name {
+		return invalid("address", "%s is the address of peer %q already", p.Address, other)
+	}
+	if old, there := s.peers[p.Name]; there {
+		delete(s.byAddress, netip.MustParseAddr(old.Address).Unmap())
+	}
+	s.peers[p.Name] = *p
+	s.byAddress[address] = p.Name
+	return nil
+}
+
+func (s *Set) removePeer(name string) error {
+	p, there := s.peers[name]
+	if !there {
+		return invalid("name", "there is no peer %q", name)
+	}
+	if sites := s.sites[name]; len(sites) > 0 {
+		return invalid("name", "peer %q still has endpoint %q", name, sites[0].Name)
+	}
+	delete(s.peers, name)
+	delete(s.sites, name)
+	delete(s.byAddress, netip.MustParseAddr(p.Address).Unmap())
+	return nil
+}
+
+func (s *Set) setEndpoint(e *Endpoint) error {
+	if e.Name == "" {
+		return invalid("name", "is empty")
+	}
+	if _, there := s.peers[e.Peer]; !there {
+		return invalid("peer", "there is no peer %q", e.Peer)
+	}
+	if _, err := wire.ParseFamily(e.Family); err != nil {
+		return invalid("family", "%s", err)
+	}
+	rt, err := wire.ParseRT(e.RT)
+	if err != nil {
+		return invalid("rt", "%s", err)
+	}
+	rd, err := wire.ParseRD(e.RD)
+	if err != nil {
+		return invalid("rd", "%s", err)
+	}
+	if other := s.byRT[rt]; other != nil && other.Name != e.Name {
+		return invalid("rt", "%s belongs to endpoint %q already", e.RT, other.Name)
+	}
+	if other := s.byRD[rd]; other != nil && other.Name != e.Name {
+		return invalid("rd", "%s belongs to endpoint %q already", e.RD, other.Name)
+	}
+	s.detach(e.Name)
+	site := &Site{Endpoint: *e, Target: rt, Dist: rd}
+	s.endpoints[e.Name], s.byRT[rt], s.byRD[rd] = site, site, site
+	s.sites[e.Peer] = append(slices.Clone(s.sites[e.Peer]), site)
+	return nil
+}
+
+// detach takes an endpoint out of the indexes by peer, route target and RD, but leaves it in its pools.
+func (s *Set) detach(name string) {
+	old := s.endpoints[name]
+	if old == nil {
+		return
+	}
+	delete(s.byRT, old.Target)
+	delete(s.byRD, old.Dist)
+	s.sites[old.Peer] = slices.DeleteFunc(slices.Clone(s.sites[old.Peer]), func(f *Site) bool { return f.Name == name })
+}
+
+func (s *Set) removeEndpoint(name string) error {
+	if s.endpoints[name] == nil {
+		return invalid("name", "there is no endpoint %q", name)
+	}
+	for _, vcp := range slices.Clone(s.pools[name]) {
+		s.members(vcp, without(s.vcps[vcp], name))
+	}
+	s.detach(name)
+	delete(s.endpoints, name)
+	return nil
+}
+
+func (s *Set) setVcp(v *Vcp) error {
+	if v.Name == "" {
+		return invalid("name", "is empty")
+	}
+	members := slices.Clone(v.Members)
+	for i, m := range members {
+		if s.endpoints[m] == nil {
+			return invalid(fmt.Sprintf("members[%d]", i), "there is no endpoint %q", m)
+		}
+		if slices.Contains(members[:i], m) {
+			return invalid(fmt.Sprintf("members[%d]", i), "%q is there twice", m)
+		}
+	}
+	slices.Sort(members)
+	s.members(v.Name, members)
+	return nil
+}
+
+func (s *Set) joinOrLeave(o *Operation) error {
+	members, there := s.vcps[o.Pool]
+	if !there {
+		return invalid("vcp", "there is no VCP %q", o.Pool)
+	}
+	if s.endpoints[o.Member] == nil {
+		return invalid("endpoint", "there is no endpoint %q", o.Member)
+	}
+	at, member := slices.BinarySearch(members, o.Member)
+	switch {
+	case o.Op == Join && member:
+		return invalid("endpoint", "%q is a member of VCP %q already", o.Member, o.Pool)
+	case o.Op == Leave && !member:
+		return invalid("endpoint", "%q is not a member of VCP %q", o.Member, o.Pool)
+	case o.Op == Join:
+		s.members(o.Pool, slices.Insert(slices.Clone(members), at, o.Member))
+	default:
+		s.members(o.Pool, without(members, o.Member))
+	}
+	return nil
+}
+
+// members replaces a pool's members and keeps the index by endpoint.
+func (s *Set) members(vcp string, now []string) {
+	for _, e := range s.vcps[vcp] {
+		if _, stays := slices.BinarySearch(now, e); !stays {
+			s.pools[e] = without(s.pools[e], vcp)
+			if len(s.pools[e]) == 0 {
+				delete(s.pools, e)
+			}
+		}
+	}
+	for _, e := range now {
+		if at, there := slices.BinarySearch(s.pools[e], vcp); !there {
+			s.pools[e] = slices.Insert(slices.Clone(s.pools[e]), at, vcp)
+		}
+	}
+	s.vcps[vcp] = now
+}
+
+func without(list []string, one string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == one })
+}

@@ -1,0 +1,125 @@
+package ruleset
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Pair is an endpoint whose routes a peer is to get from now on with other route targets than before.
+type Pair struct {
+	Endpoint, Peer string
+	Targets        string // as Set.TargetsAt; empty: none of the routes any more
+}
+
+// Delta is what is different between two sets, as far as routes are concerned.
+type Delta struct {
+	Peers []string // gone, or with another address or AS number: their sessions must end
+	Sites []string // new, gone, or with another owner, route target or RD: their routes must be judged again
+	Pairs []Pair   // sorted
+}
+
+// Compare finds what is different. Its cost beyond one walk over the names is in proportion to the differences: sets made
+// by Apply share everything that is the same.
+func Compare(old, now *Set) *Delta {
+	d := &Delta{}
+	for name, p := range old.peers {
+		if q, stays := now.peers[name]; !stays || p != q {
+			d.Peers = append(d.Peers, name)
+		}
+	}
+	slices.Sort(d.Peers)
+	sites := map[string]bool{}
+	for name, e := range old.endpoints {
+		if f := now.endpoints[name]; f == nil || f != e && f.Endpoint != e.Endpoint {
+			sites[name] = true
+		}
+	}
+	for name := range now.endpoints {
+		if old.endpoints[name] == nil {
+			sites[name] = true
+		}
+	}
+	d.Sites = slices.Sorted(maps.Keys(sites))
+	for pair := range candidates(old, now, sites) {
+		targets := now.TargetsAt(pair.Endpoint, pair.Peer)
+		if targets != old.TargetsAt(pair.Endpoint, pair.Peer) {
+			pair.Targets = targets
+			d.Pairs = append(d.Pairs, pair)
+		}
+	}
+	slices.SortFunc(d.Pairs, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Peer, b.Peer))
+	})
+	return d
+}
+
+// candidates are the pairs that may be different: those of every endpoint that changed or whose membership of a pool
+// changed, with every other member of that pool, both ways.
+func candidates(old, now *Set, sites map[string]bool) map[Pair]bool {
+	pairs := map[Pair]bool{}
+	add := func(e, f string) {
+		for _, s := range []*Set{old, now} {
+			if site := s.endpoints[f]; site != nil {
+				pairs[Pair{Endpoint: e, Peer: site.Peer}] = true
+			}
+		}
+	}
+	between := func(x string, members []string) {
+		for _, m := range members {
+			if m != x {
+				add(x, m)
+				add(m, x)
+			}
+		}
+	}
+	for vcp := range union(old.vcps, now.vcps) {
+		a, b := old.vcps[vcp], now.vcps[vcp]
+		if same(a, b) {
+			continue
+		}
+		for _, x := range a {
+			if _, stays := slices.BinarySearch(b, x); !stays {
+				between(x, a)
+				between(x, b)
+			}
+		}
+		for _, x := range b {
+			if _, was := slices.BinarySearch(a, x); !was {
+				between(x, a)
+				between(x, b)
+			}
+		}
+	}
+	for x := range sites {
+		for _, s := range []*Set{old, now} {
+			for _, vcp := range s.pools[x] {
+				between(x, s.vcps[vcp])
+			}
+		}
+	}
+	return pairs
+}
+
+func union(a, b map[string][]string) map[string]struct{} {
+	all := make(map[string]struct{}, len(b))
+	for k := range a {
+		all[k] = struct{}{}
+	}
+	for k := range b {
+		all[k] = struct{}{}
+	}
+	return all
+}
+
+func same(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
+}
+
+// Equal says whether two sets say the same, whatever their generations.
+func Equal(a, b *Set) bool {
+	x, y := a.Document(), b.Document()
+	x.Generation, y.Generation = 0, 0
+	return reflect.DeepEqual(x, y)
+}

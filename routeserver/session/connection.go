@@ -1,0 +1,218 @@
+package session
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"weft/routeserver/engine"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// openWait is how long a peer may take for its OPEN ("a large value", RFC 4271 section 8.2.2).
+const openWait = 4 * time.Minute
+
+// connection is the state machine of one TCP connection, from OpenSent on.
+type connection struct {
+	server   *Server
+	slot     *slot
+	peer     ruleset.Peer
+	conn     net.Conn
+	outgoing bool
+	remote   *wire.Open
+	hold     time.Duration // negotiated; 0: no keepalives
+
+	mu      sync.Mutex
+	state   string
+	closing *wire.Notification // why we end it
+	peering *engine.Peer       // once established
+}
+
+func newConnection(s *Server, slot *slot, peer ruleset.Peer, conn net.Conn, outgoing bool) *connection {
+	c := &connection{server: s, slot: slot, peer: peer, conn: conn, outgoing: outgoing, state: OpenSent}
+	slot.add(c)
+	return c
+}
+
+func (c *connection) now() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+func (c *connection) enter(state string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = state
+}
+
+func (c *connection) attached() *engine.Peer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peering
+}
+
+// stop ends the connection with a NOTIFICATION, from whichever goroutine.
+func (c *connection) stop(n *wire.Notification) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing == nil {
+		c.closing = n
+		_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // wakes the reader
+	}
+}
+
+func (c *connection) stopped() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closing != nil
+}
+
+// expect bounds the wait for the next message, unless the connection is to end.
+func (c *connection) expect(within time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing != nil {
+		return
+	}
+	if within == 0 {
+		_ = c.conn.SetReadDeadline(time.Time{})
+	} else {
+		_ = c.conn.SetReadDeadline(time.Now().Add(within))
+	}
+}
+
+// run takes the connection from OpenSent to its end.
+func (c *connection) run() {
+	defer c.conn.Close()
+	err := c.converse()
+	why := c.reason(err)
+	var n *wire.Notification
+	if errors.As(why, &n) && !n.Received {
+		_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = c.conn.Write(n.Message())
+	}
+	c.slot.remove(c, why.Error())
+	c.server.log.Info("BGP connection ended", "peer", c.peer.Name, "state", c.now(), "reason", why)
+}
+
+// reason turns what ended the connection into what is said about it.
+func (c *connection) reason(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closing != nil:
+		return c.closing
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &wire.Notification{Code: wire.HoldTimerExpired}
+	case errors.Is(err, io.EOF):
+		return errors.New("the peer closed the connection")
+	}
+	var n *wire.Notification
+	if errors.As(err, &n) {
+		return n
+	}
+	return cause(err)
+}
+
+func (c *connection) converse() error {
+	s := c.server
+	ours := &wire.Open{ASN: s.engine.ASN, HoldTime: uint16(s.HoldTime / time.Second), ID: s.engine.RouterID}
+	for f := range wire.Families {
+		ours.Families[f] = true
+	}
+	open, err := ours.Message()
+	if err != nil {
+		return err
+	}
+	if _, err := c.conn.Write(open); err != nil {
+		return err
+	}
+	r := bufio.NewReader(c.conn)
+	var buf []byte
+	if err := c.receiveOpen(r, &buf); err != nil {
+		return err
+	}
+	if n := c.slot.confirm(c, s.engine.RouterID, c.remote.ID); n != nil {
+		return n
+	}
+	if _, err := c.conn.Write(wire.Keepalive); err != nil {
+		return err
+	}
+	if err := c.receiveKeepalive(r, &buf); err != nil {
+		return err
+	}
+	if !c.slot.establish(c) {
+		return &wire.Notification{Code: wire.Cease, Subcode: wire.Collision}
+	}
+	return c.established(r, &buf)
+}
+
+func (c *connection) receiveOpen(r io.Reader, buf *[]byte) error {
+	c.expect(openWait)
+	kind, body, err := wire.ReadMessage(r, buf, wire.MaxLength)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case wire.TypeOpen:
+	case wire.TypeNotification:
+		return wire.ParseNotification(body)
+	default:
+		return &wire.Notification{Code: wire.FSMError, Subcode: wire.UnexpectedOpen, Text: "no OPEN"}
+	}
+	if c.remote, err = wire.ParseOpen(body); err != nil {
+		return err
+	}
+	return c.negotiate()
+}
+
+func (c *connection) receiveKeepalive(r io.Reader, buf *[]byte) error {
+	c.expect(c.hold)
+	kind, body, err := wire.ReadMessage(r, buf, wire.MaxLength)
+	switch {
+	case err != nil:
+		return err
+	case kind == wire.TypeKeepalive:
+		return nil
+	case kind == wire.TypeNotification:
+		return wire.ParseNotification(body)
+	}
+	return &wire.Notification{Code: wire.FSMError, Subcode: wire.UnexpectedConfirm, Text: "no KEEPALIVE"}
+}
+
+// negotiate checks the peer's OPEN (RFC 4271 section 6.2, RFC 5492, RFC 6286).
+func (c *connection) negotiate() error {
+	o, e := c.remote, c.server.engine
+	common := false
+	for f := range wire.Families {
+		common = common || o.Families[f]
+	}
+	bad := func(subcode uint8, data []byte, text string) error {
+		return &wire.Notification{Code: wire.OpenError, Subcode: subcode, Data: data, Text: text}
+	}
+	switch {
+	case o.ASN != c.peer.ASN:
+		return bad(wire.BadPeerAS, nil, "the peer's AS number is not the one in the rule set")
+	case o.HoldTime == 1 || o.HoldTime == 2:
+		return bad(wire.BadHoldTime, nil, "hold time of less than 3 s")
+	case o.ID == [4]byte{} || o.ID == e.RouterID:
+		return bad(wire.BadIdentifier, nil, "BGP identifier is zero or our own")
+	case !o.FourOctet:
+		return bad(wire.BadCapability, []byte{65, 4, byte(e.ASN >> 24), byte(e.ASN >> 16), byte(e.ASN >> 8), byte(e.ASN)},
+			"the peer does not speak four-octet AS numbers")
+	case !common:
+		var data []byte
+		for f := range wire.Families {
+			data = append(data, 1, 4, byte(f.AFI()>>8), byte(f.AFI()), 0, f.SAFI())
+		}
+		return bad(wire.BadCapability, data, "no family in common")
+	}
+	c.hold = min(c.server.HoldTime, time.Duration(o.HoldTime)*time.Second)
+	return nil
+}

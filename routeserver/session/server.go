@@ -1,0 +1,215 @@
+// Package session keeps the BGP sessions with the PEs: the finite state machine of RFC 4271, its timers, capabilities,
+// collision detection and NOTIFICATIONs.
+//
+// Every TCP connection runs its own state machine in its own goroutine; a peer has a slot in which connections meet.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"weft/routeserver/engine"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// Config is how sessions are kept. Times of zero stand for the defaults.
+type Config struct {
+	Listen       netip.AddrPort
+	Active       bool          // also connect to the peers
+	PeerPort     uint16        // where to, if active
+	HoldTime     time.Duration // offered; the shorter of the two sides' counts
+	ConnectRetry time.Duration
+	SendHold     time.Duration // how long a peer may take nothing (RFC 9687)
+}
+
+// Server accepts and, if told so, opens connections.
+type Server struct {
+	Config
+	engine *engine.Engine
+	log    *slog.Logger
+
+	mu       sync.Mutex
+	slots    map[string]*slot
+	dialing  map[string]context.CancelFunc
+	serving  bool
+	stopping bool
+	conns    sync.WaitGroup
+}
+
+// New makes a server that does not serve yet.
+func New(c Config, e *engine.Engine, log *slog.Logger) *Server {
+	if c.HoldTime == 0 {
+		c.HoldTime = 90 * time.Second
+	}
+	if c.ConnectRetry == 0 {
+		c.ConnectRetry = 30 * time.Second
+	}
+	if c.SendHold == 0 {
+		c.SendHold = max(2*c.HoldTime, 60*time.Second)
+	}
+	if c.PeerPort == 0 {
+		c.PeerPort = 179
+	}
+	return &Server{Config: c, engine: e, log: log, slots: map[string]*slot{}, dialing: map[string]context.CancelFunc{}}
+}
+
+// Probe says whether the BGP address can be bound, without serving on it.
+func (s *Server) Probe() error {
+	l, err := s.bind()
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+func (s *Server) bind() (net.Listener, error) {
+	l, err := net.Listen("tcp", s.Listen.String())
+	if err != nil {
+		return nil, fmt.Errorf("the BGP address %s cannot be bound: %w", s.Listen, cause(err))
+	}
+	return l, nil
+}
+
+// cause is the innermost error, which says why in the fewest words.
+func cause(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err
+}
+
+// Serve accepts connections until the context ends; then all sessions are closed with a Cease.
+func (s *Server) Serve(ctx context.Context) error {
+	listener, err := s.bind()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.serving = true
+	s.mu.Unlock()
+	s.Reconcile(s.engine.Set())
+	stop := context.AfterFunc(ctx, func() { listener.Close() })
+	defer stop()
+	for {
+		conn, err := listener.Accept()
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			s.log.Warn("a connection could not be accepted", "error", err)
+			time.Sleep(50 * time.Millisecond) // out of files, most likely
+			continue
+		}
+		s.accepted(conn)
+	}
+	s.shutdown()
+	return nil
+}
+
+// Serving says whether connections are accepted.
+func (s *Server) Serving() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.serving && !s.stopping
+}
+
+func (s *Server) accepted(conn net.Conn) {
+	remote := conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
+	peer, known := s.engine.PeerAt(remote)
+	if !known {
+		s.log.Info("connection from an address that is no peer's", "address", remote)
+		n := &wire.Notification{Code: wire.Cease, Subcode: wire.Rejected}
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = conn.Write(n.Message())
+		conn.Close()
+		return
+	}
+	s.start(peer, conn, false)
+}
+
+// start runs a connection in a goroutine of its own.
+func (s *Server) start(peer ruleset.Peer, conn net.Conn, outgoing bool) *connection {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		conn.Close()
+		return nil
+	}
+	c := newConnection(s, s.slot(peer.Name), peer, conn, outgoing)
+	s.conns.Add(1)
+	go func() {
+		defer s.conns.Done()
+		c.run()
+	}()
+	return c
+}
+
+// slot is called with the lock held.
+func (s *Server) slot(name string) *slot {
+	if s.slots[name] == nil {
+		s.slots[name] = &slot{since: time.Now()}
+	}
+	return s.slots[name]
+}
+
+// Reconcile ends the sessions of peers that are gone or have moved, and connects to new ones if active. It is given
+// every new rule set.
+func (s *Server) Reconcile(set *ruleset.Set) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, slot := range s.slots {
+		peer, stays := set.Peer(name)
+		slot.closeUnless(func(c *connection) bool { return stays && c.peer == peer },
+			wire.Shutdown(wire.Deconfigured, "this peer is not configured any more"))
+		if !stays {
+			delete(s.slots, name)
+		}
+	}
+	if !s.Active || !s.serving || s.stopping {
+		return
+	}
+	for name, cancel := range s.dialing {
+		if _, stays := set.Peer(name); !stays {
+			cancel()
+			delete(s.dialing, name)
+		}
+	}
+	for _, name := range set.Peers() {
+		if s.dialing[name] == nil {
+			ctx, cancel := context.WithCancel(context.Background())
+			s.dialing[name] = cancel
+			go s.dial(ctx, name)
+		}
+	}
+}
+
+func (s *Server) shutdown() {
+	s.mu.Lock()
+	s.stopping = true
+	for _, cancel := range s.dialing {
+		cancel()
+	}
+	for _, slot := range s.slots {
+		slot.closeUnless(func(*connection) bool { return false }, wire.Shutdown(wire.AdminShutdown, "the route server stops"))
+	}
+	s.mu.Unlock()
+	s.conns.Wait()
+}
+
+// States gives the state of every peer.
+func (s *Server) States() map[string]State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	states := make(map[string]State, len(s.slots))
+	for name, slot := range s.slots {
+		states[name] = slot.state()
+	}
+	return states
+}

@@ -1,0 +1,135 @@
+package session
+
+import (
+	"sync"
+	"time"
+
+	"weft/routeserver/wire"
+)
+
+// The states of RFC 4271 section 8.2.2.
+const (
+	Idle        = "idle"
+	Connect     = "connect"
+	Active      = "active"
+	OpenSent    = "opensent"
+	OpenConfirm = "openconfirm"
+	Established = "established"
+)
+
+// progress orders the states.
+var progress = map[string]int{Idle: 0, Active: 1, Connect: 2, OpenSent: 3, OpenConfirm: 4, Established: 5}
+
+// State is a peer's session as people see it.
+type State struct {
+	State     string
+	Since     time.Time
+	LastError string
+	Backlog   int // routes that wait to be written
+}
+
+// slot is where the connections with one peer meet.
+type slot struct {
+	mu        sync.Mutex
+	conns     []*connection
+	since     time.Time
+	lastError string
+}
+
+func (s *slot) add(c *connection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns = append(s.conns, c)
+}
+
+func (s *slot) remove(c *connection, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.conns {
+		if s.conns[i] == c {
+			s.conns = append(s.conns[:i:i], s.conns[i+1:]...)
+			break
+		}
+	}
+	s.lastError = why
+	if c.now() == Established {
+		s.since = time.Now()
+	}
+}
+
+func (s *slot) closeUnless(keep func(*connection) bool, n *wire.Notification) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		if !keep(c) {
+			c.stop(n)
+		}
+	}
+}
+
+// busy says whether there is a connection under way or established.
+func (s *slot) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns) > 0
+}
+
+// confirm decides, when a connection has received an OPEN, whether it may go on (RFC 4271 section 6.8). Connections that
+// lose against it are stopped. local and remote are BGP identifiers.
+func (s *slot) confirm(c *connection, local, remote [4]byte) *wire.Notification {
+	lost := wire.Shutdown(wire.Collision, "another connection is kept")
+	lost.Data = nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, other := range s.conns {
+		if other == c || other.stopped() {
+			continue
+		}
+		switch other.now() {
+		case Established:
+			return lost
+		case OpenConfirm:
+			if other.outgoing == c.outgoing {
+				other.stop(lost) // the peer has opened a new one, and will not go on with the old
+				continue
+			}
+			// The connection that the side with the higher identifier opened is kept.
+			ours := string(local[:]) > string(remote[:])
+			if c.outgoing != ours {
+				return lost
+			}
+			other.stop(lost)
+		}
+	}
+	c.enter(OpenConfirm)
+	return nil
+}
+
+// establish makes a connection the session, if no other became it in the meantime.
+func (s *slot) establish(c *connection) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, other := range s.conns {
+		if other != c && other.now() == Established {
+			return false
+		}
+	}
+	c.enter(Established)
+	s.since = time.Now()
+	return true
+}
+
+func (s *slot) state() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := State{State: Active, Since: s.since, LastError: s.lastError}
+	for _, c := range s.conns {
+		if now := c.now(); progress[now] > progress[st.State] {
+			st.State = now
+		}
+		if p := c.attached(); p != nil {
+			st.Backlog = p.Queue.Backlog()
+		}
+	}
+	return st
+}

@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// RT is a route target as it is on the wire (RFC 4360 section 4).
+type RT [8]byte
+
+// isRT: transitive AS-, IPv4- or 4-octet-AS-specific, sub-type 2. EVPN's ES-Import (type 6) is not one.
+func isRT(community []byte) bool {
+	return community[0] <= 2 && community[1] == 2
+}
+
+// admin reads `asn:n` or `a.b.c.d:n` into six bytes, and the type: 0 two-octet AS, 1 IPv4, 2 four-octet AS. These are
+// the same for route targets (RFC 4360, 5668) and route distinguishers (RFC 4364).
+func admin(text string) (kind byte, value [6]byte, err error) {
+	left, right, found := strings.Cut(text, ":")
+	n, numberErr := strconv.ParseUint(right, 10, 32)
+	if !found || numberErr != nil || (right[0] == '0' && right != "0") {
+		return 0, value, fmt.Errorf("%q is not of the form asn:number or a.b.c.d:number", text)
+	}
+	if addr, addrErr := netip.ParseAddr(left); addrErr == nil && addr.Is4() {
+		kind = 1
+		copy(value[:4], addr.AsSlice())
+	} else if as, asErr := strconv.ParseUint(left, 10, 32); asErr != nil {
+		return 0, value, fmt.Errorf("%q is not of the form asn:number or a.b.c.d:number", text)
+	} else if as <= 0xffff {
+		binary.BigEndian.PutUint16(value[:], uint16(as))
+		binary.BigEndian.PutUint32(value[2:], uint32(n))
+		return 0, value, nil
+	} else {
+		kind = 2
+		binary.BigEndian.PutUint32(value[:], uint32(as))
+	}
+	if n > 0xffff {
+		return 0, value, fmt.Errorf("%q: the number after an address or a four-octet AS is at most 65535", text)
+	}
+	binary.BigEndian.PutUint16(value[4:], uint16(n))
+	return kind, value, nil
+}
+
+func adminText(kind byte, value []byte) string {
+	switch kind {
+	case 0:
+		return fmt.Sprintf("%d:%d", binary.BigEndian.Uint16(value), binary.BigEndian.Uint32(value[2:]))
+	case 1:
+		return fmt.Sprintf("%s:%d", netip.AddrFrom4([4]byte(value)), binary.BigEndian.Uint16(value[4:]))
+	case 2:
+		return fmt.Sprintf("%d:%d", binary.BigEndian.Uint32(value), binary.BigEndian.Uint16(value[4:]))
+	}
+	return fmt.Sprintf("%d:%x", kind, value)
+}
+
+// ParseRT reads a route target such as 65000:7, 4200000000:7 or 192.0.2.1:7.
+func ParseRT(text string) (RT, error) {
+	kind, value, err := admin(text)
+	return RT(append([]byte{kind, 2}, value[:]...)), err
+}
+
+// String is the route target as ParseRT reads it.
+func (t RT) String() string { return adminText(t[0], t[2:]) }
+
+// RTs lists the route targets in a string of eight-byte communities.
+func RTs(communities string) []RT {
+	list := make([]RT, 0, len(communities)/8)
+	for i := 0; i+8 <= len(communities); i += 8 {
+		list = append(list, RT([]byte(communities[i:i+8])))
+	}
+	return list
+}
+
+// RD is a route distinguisher as it is on the wire (RFC 4364 section 4.2).
+type RD [8]byte
+
+// ParseRD reads a route distinguisher such as 65000:7.
+func ParseRD(text string) (RD, error) {
+	kind, value, err := admin(text)
+	return RD(append([]byte{0, kind}, value[:]...)), err
+}
+
+// String is the route distinguisher as ParseRD reads it.
+func (d RD) String() string { return adminText(d[1], d[2:]) }

@@ -1,0 +1,90 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+func attributeName(kind uint8) string {
+	if r, known := rules[kind]; known {
+		return strings.ToLower(r.name)
+	}
+	return fmt.Sprintf("attribute_%d", kind)
+}
+
+// Clusters lists CLUSTER_LIST.
+func (a *Attributes) Clusters() []string {
+	var list []string
+	for i := 0; i+4 <= len(a.ClusterList); i += 4 {
+		list = append(list, netip.AddrFrom4([4]byte([]byte(a.ClusterList[i:i+4]))).String())
+	}
+	return list
+}
+
+// Hop is the next hop as text.
+func (a *Attributes) Hop() string {
+	address, ok := netip.AddrFromSlice([]byte(a.NextHop))
+	if !ok && len(a.NextHop) == 32 { // global and link-local
+		address, _ = netip.AddrFromSlice([]byte(a.NextHop[:16]))
+	}
+	return address.Unmap().String()
+}
+
+// Fields are the parts of an NLRI that network engineers ask for: VE ID and label block, or EVPN type, MAC, IP and VNI.
+func (f Family) Fields(nlri string) map[string]any {
+	v := []byte(nlri)
+	label := func(at int) int { return int(v[at])<<16 | int(v[at+1])<<8 | int(v[at+2]) }
+	if f == VPLS {
+		return map[string]any{
+			"ve_id": binary.BigEndian.Uint16(v[10:]), "offset": binary.BigEndian.Uint16(v[12:]),
+			"size": binary.BigEndian.Uint16(v[14:]), "label_base": label(16) >> 4,
+		}
+	}
+	fields := map[string]any{"type": v[0]}
+	address := func(at, bits int) string {
+		a, _ := netip.AddrFromSlice(v[at : at+bits/8])
+		return a.String()
+	}
+	esi := func() { fields["esi"] = fmt.Sprintf("%x", v[10:20]) }
+	switch v[0] {
+	case evpnAutoDiscovery:
+		esi()
+		fields["tag"], fields["vni"] = binary.BigEndian.Uint32(v[20:]), label(24)
+	case evpnMACIP:
+		esi()
+		fields["tag"] = binary.BigEndian.Uint32(v[20:])
+		fields["mac"] = fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", v[25], v[26], v[27], v[28], v[29], v[30])
+		if v[31] > 0 {
+			fields["ip"] = address(32, int(v[31]))
+		}
+		fields["vni"] = label(32 + int(v[31])/8)
+	case evpnMulticast:
+		fields["tag"], fields["ip"] = binary.BigEndian.Uint32(v[10:]), address(15, int(v[14]))
+	case evpnSegment:
+		esi()
+		fields["ip"] = address(21, int(v[20]))
+	case evpnPrefix:
+		esi()
+		bits := 32
+		if len(v) == 60 {
+			bits = 128
+		}
+		fields["tag"] = binary.BigEndian.Uint32(v[20:])
+		fields["prefix"] = fmt.Sprintf("%s/%d", address(25, bits), v[24])
+		fields["gateway"] = address(25+bits/8, bits)
+		fields["vni"] = label(25 + bits/4)
+	}
+	return fields
+}
+
+// Reflected is the attributes as a recipient gets them, but for the route targets.
+func (a *Attributes) Reflected(r Reflection) *Attributes {
+	b := *a
+	if b.Originator == "" {
+		b.Originator = r.Originator
+	}
+	b.ClusterList = r.Cluster + b.ClusterList
+	return &b
+}

@@ -1,0 +1,117 @@
+package wire
+
+import "encoding/binary"
+
+// Reflection is what a route reflector adds to a route (RFC 4456 section 8).
+type Reflection struct {
+	Originator string // the announcing peer's BGP identifier, used if the route has no ORIGINATOR_ID
+	Cluster    string // our cluster identifier
+}
+
+// Loops says whether the route was here before: as sent by us, or as reflected by our cluster.
+func (a *Attributes) Loops(routerID, cluster string) bool {
+	if a.Originator == routerID {
+		return true
+	}
+	for i := 0; i+4 <= len(a.ClusterList); i += 4 {
+		if a.ClusterList[i:i+4] == cluster {
+			return true
+		}
+	}
+	return false
+}
+
+// Equal says whether two routes may share messages.
+func (a *Attributes) Equal(b *Attributes) bool { return *a == *b }
+
+// AppendAnnouncements appends UPDATE messages that announce all NLRIs of one family with these attributes, each message
+// at most limit bytes long and without the last targets*8 bytes of its extended communities. offsets are where the
+// messages end in dst: at each the recipient's route targets have to be written. skipped are NLRIs that do not fit.
+//
+// MP_REACH_NLRI is first (RFC 7606 section 5.1), and the extended communities are last, so that everything but the
+// recipient's route targets can be shared between recipients.
+func (a *Attributes) AppendAnnouncements(dst []byte, f Family, nlris []string, r Reflection, targets, limit int) (all []byte, ends []int, skipped []string) {
+	tail := a.tail(r, targets)
+	fixed := HeaderLength + 4 + 4 + 5 + len(a.NextHop) + len(tail) + 8*targets
+	for i := 0; i < len(nlris); {
+		start, size := i, fixed
+		for i < len(nlris) && size+len(nlris[i]) <= limit {
+			size += len(nlris[i])
+			i++
+		}
+		if i == start {
+			skipped = append(skipped, nlris[i])
+			i++
+			continue
+		}
+		dst = a.announcement(dst, f, nlris[start:i], tail, targets)
+		ends = append(ends, len(dst))
+	}
+	return dst, ends, skipped
+}
+
+func (a *Attributes) announcement(dst []byte, f Family, nlris []string, tail []byte, targets int) []byte {
+	start := len(dst)
+	dst = append(header(dst, TypeUpdate), 0, 0, 0, 0)
+	attributes := len(dst)
+	dst = append(dst, flagOptional|flagExtended, attrReach, 0, 0)
+	reach := len(dst)
+	dst = binary.BigEndian.AppendUint16(dst, f.AFI())
+	dst = append(dst, f.SAFI(), byte(len(a.NextHop)))
+	dst = append(dst, a.NextHop...)
+	dst = append(dst, 0)
+	for _, n := range nlris {
+		dst = append(dst, n...)
+	}
+	binary.BigEndian.PutUint16(dst[reach-2:], uint16(len(dst)-reach))
+	dst = append(dst, tail...)
+	binary.BigEndian.PutUint16(dst[attributes-2:], uint16(len(dst)-attributes+8*targets))
+	binary.BigEndian.PutUint16(dst[start+16:], uint16(len(dst)-start+8*targets))
+	return dst
+}
+
+// tail is everything after MP_REACH_NLRI, but for the recipient's route targets.
+func (a *Attributes) tail(r Reflection, targets int) []byte {
+	t := append([]byte(nil), a.Path...)
+	originator := a.Originator
+	if originator == "" {
+		originator = r.Originator
+	}
+	t = appendAttribute(t, flagOptional, attrOriginator, []byte(originator))
+	t = appendAttribute(t, flagOptional, attrClusterList, []byte(r.Cluster+a.ClusterList))
+	if n := len(a.Communities) + 8*targets; n > 255 {
+		t = append(t, flagOptional|flagTransitive|flagExtended, attrExtCommunities)
+		t = binary.BigEndian.AppendUint16(t, uint16(n))
+	} else {
+		t = append(t, flagOptional|flagTransitive, attrExtCommunities, byte(n))
+	}
+	return append(t, a.Communities...)
+}
+
+// AppendWithdrawals appends UPDATE messages that withdraw all NLRIs; ends are where the messages end in dst.
+func AppendWithdrawals(dst []byte, f Family, nlris []string, limit int) (all []byte, ends []int) {
+	const fixed = HeaderLength + 4 + 4 + 3
+	for i := 0; i < len(nlris); {
+		start := len(dst)
+		dst = append(header(dst, TypeUpdate), 0, 0, 0, 0, flagOptional|flagExtended, attrUnreach, 0, 0)
+		dst = binary.BigEndian.AppendUint16(dst, f.AFI())
+		dst = append(dst, f.SAFI())
+		for size := fixed; i < len(nlris) && size+len(nlris[i]) <= limit; i++ {
+			size += len(nlris[i])
+			dst = append(dst, nlris[i]...)
+		}
+		body := len(dst) - start - HeaderLength
+		binary.BigEndian.PutUint16(dst[start+HeaderLength+2:], uint16(body-4))
+		binary.BigEndian.PutUint16(dst[start+HeaderLength+6:], uint16(body-8))
+		dst = finish(dst, start)
+		ends = append(ends, len(dst))
+	}
+	return dst, ends
+}
+
+// EndOfRIB encodes the marker after the initial routes of a family (RFC 4724 section 2).
+func EndOfRIB(f Family) []byte {
+	m := append(header(nil, TypeUpdate), 0, 0, 0, 6, flagOptional, attrUnreach, 3)
+	m = binary.BigEndian.AppendUint16(m, f.AFI())
+	return finish(append(m, f.SAFI()), 0)
+}

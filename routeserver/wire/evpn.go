@@ -1,0 +1,68 @@
+package wire
+
+// EVPN route types with a structure of their own here (RFC 7432, RFC 9136). Others are opaque.
+const (
+	evpnAutoDiscovery = 1
+	evpnMACIP         = 2
+	evpnMulticast     = 3
+	evpnSegment       = 4
+	evpnPrefix        = 5
+	evpnLastKnown     = 11 // RFC 9251 and others up to here start with an RD
+)
+
+func splitEVPN(buf []byte) (int, bool, bool) {
+	if len(buf) < 2 {
+		return 0, false, false
+	}
+	n := int(buf[1])
+	if 2+n > len(buf) {
+		return 0, false, false
+	}
+	// RFC 7606 section 5.4: a typed NLRI of a type that is not known is ignored, not an error.
+	if buf[0] == 0 || buf[0] > evpnLastKnown {
+		return 2 + n, false, true
+	}
+	return 2 + n, validEVPN(buf[0], buf[2:2+n]), false
+}
+
+// validEVPN checks lengths and the length fields inside, nothing else.
+func validEVPN(kind byte, v []byte) bool {
+	switch kind {
+	case evpnAutoDiscovery: // RD 8, ESI 10, tag 4, label 3
+		return len(v) == 25
+	case evpnMACIP: // RD 8, ESI 10, tag 4, MAC length 1, MAC 6, IP length 1, IP 0/4/16, label 3, label 0/3
+		if len(v) < 33 || v[22] != 48 {
+			return false
+		}
+		ip := int(v[29])
+		if ip != 0 && ip != 32 && ip != 128 {
+			return false
+		}
+		rest := len(v) - 30 - ip/8
+		return rest == 3 || rest == 6
+	case evpnMulticast: // RD 8, tag 4, IP length 1, IP 4/16
+		return len(v) >= 13 && (v[12] == 32 || v[12] == 128) && len(v) == 13+int(v[12])/8
+	case evpnSegment: // RD 8, ESI 10, IP length 1, IP 4/16
+		return len(v) >= 19 && (v[18] == 32 || v[18] == 128) && len(v) == 19+int(v[18])/8
+	case evpnPrefix: // RD 8, ESI 10, tag 4, prefix length 1, prefix and gateway 4+4/16+16, label 3
+		return len(v) == 34 && v[22] <= 32 || len(v) == 58 && v[22] <= 128
+	}
+	return len(v) >= 8
+}
+
+// keyEVPN leaves out what RFC 7432 section 7.2 and RFC 9136 section 3.1 call attributes: ESI, gateway and labels.
+func keyEVPN(nlri string) string {
+	switch nlri[0] {
+	case evpnAutoDiscovery:
+		return nlri[:24]
+	case evpnMACIP:
+		return nlri[:1] + nlri[2:10] + nlri[20:32+int(nlri[31])/8]
+	case evpnPrefix:
+		address := 4
+		if nlri[1] == 58 {
+			address = 16
+		}
+		return nlri[:1] + nlri[2:10] + nlri[20:25+address]
+	}
+	return nlri
+}

@@ -1,0 +1,138 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"net/netip"
+
+	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
+)
+
+// This file is the door to gobgp's codec: what is off the hot path. Nothing else imports it, but for tests.
+
+// Open is what an OPEN message says, as far as it matters here.
+type Open struct {
+	ASN        uint32 // from the four-octet AS capability if there is one
+	HoldTime   uint16 // seconds
+	ID         [4]byte
+	FourOctet  bool
+	Families   [Families]bool
+	Refresh    bool
+	Enhanced   bool // enhanced route refresh, RFC 7313
+	Extended   bool // extended messages, RFC 8654
+	Unfamiliar bool // multiprotocol families were named, none of them ours
+}
+
+const asTrans = 23456 // RFC 6793
+
+// Message encodes an OPEN that offers all families and capabilities that we have.
+func (o *Open) Message() ([]byte, error) {
+	caps := []bgp.ParameterCapabilityInterface{}
+	for f := range Families {
+		if o.Families[f] {
+			caps = append(caps, bgp.NewCapMultiProtocol(bgp.NewFamily(f.AFI(), f.SAFI())))
+		}
+	}
+	caps = append(caps, bgp.NewCapRouteRefresh(), bgp.NewCapEnhancedRouteRefresh(),
+		bgp.NewCapFourOctetASNumber(o.ASN), bgp.NewCapExtendedMessage())
+	as := uint16(asTrans)
+	if o.ASN <= 0xffff {
+		as = uint16(o.ASN)
+	}
+	m, err := bgp.NewBGPOpenMessage(as, o.HoldTime, netip.AddrFrom4(o.ID),
+		[]bgp.OptionParameterInterface{bgp.NewOptionParameterCapability(caps)})
+	if err != nil {
+		return nil, err
+	}
+	return m.Serialize()
+}
+
+// ParseOpen reads the body of an OPEN. The error is a *Notification.
+func ParseOpen(body []byte) (*Open, error) {
+	var m bgp.BGPOpen
+	if len(body) > 0 && body[0] != 4 {
+		return nil, &Notification{Code: OpenError, Subcode: BadVersion, Data: []byte{0, 4}, Text: "not BGP version 4"}
+	}
+	if err := m.DecodeFromBytes(body); err != nil {
+		n := &Notification{Code: OpenError, Text: err.Error()}
+		var e *bgp.MessageError
+		if errors.As(err, &e) && e.TypeCode == bgp.BGP_ERROR_OPEN_MESSAGE_ERROR {
+			n.Subcode = e.SubTypeCode
+		}
+		return nil, n
+	}
+	o := &Open{ASN: uint32(m.MyAS), HoldTime: m.HoldTime, ID: m.ID.As4()}
+	for _, p := range m.OptParams {
+		c, ok := p.(*bgp.OptionParameterCapability)
+		if !ok {
+			return nil, &Notification{Code: OpenError, Subcode: BadParameter, Text: "optional parameter that is not a capability"}
+		}
+		for _, capability := range c.Capability {
+			o.capability(capability)
+		}
+	}
+	return o, nil
+}
+
+func (o *Open) capability(capability bgp.ParameterCapabilityInterface) {
+	switch c := capability.(type) {
+	case *bgp.CapMultiProtocol:
+		if f, ok := FamilyOf(c.CapValue.Afi(), c.CapValue.Safi()); ok {
+			o.Families[f] = true
+		} else {
+			o.Unfamiliar = true
+		}
+	case *bgp.CapFourOctetASNumber:
+		o.ASN, o.FourOctet = c.CapValue, true
+	case *bgp.CapRouteRefresh:
+		o.Refresh = true
+	case *bgp.CapEnhancedRouteRefresh:
+		o.Enhanced = true
+	case *bgp.CapExtendedMessage:
+		o.Extended = true
+	}
+}
+
+// Text is an NLRI as people read it.
+func (f Family) Text(nlri string) string {
+	n, err := bgp.NLRIFromSlice(bgp.NewFamily(f.AFI(), f.SAFI()), []byte(nlri))
+	if err != nil {
+		return err.Error()
+	}
+	return n.String()
+}
+
+// Describe gives the attributes by name, as JSON values: those that were received, without MP_REACH_NLRI.
+func (a *Attributes) Describe() map[string]any {
+	described := map[string]any{}
+	add := func(name string, encoded []byte) {
+		p, err := bgp.GetPathAttribute(encoded)
+		if err == nil {
+			err = p.DecodeFromBytes(encoded)
+		}
+		if err != nil {
+			described[name] = err.Error()
+			return
+		}
+		if text, err := json.Marshal(p); err == nil {
+			described[name] = json.RawMessage(text)
+		}
+	}
+	EachAttribute(a.Path, func(_, kind uint8, _, whole string) { add(attributeName(kind), []byte(whole)) })
+	if a.Originator != "" {
+		described["originator_id"] = netip.AddrFrom4([4]byte([]byte(a.Originator))).String()
+	}
+	if list := a.Clusters(); len(list) > 0 {
+		described["cluster_list"] = list
+	}
+	communities := []string{}
+	for i := 0; i+8 <= len(a.Communities); i += 8 {
+		if c, err := bgp.ParseExtended([]byte(a.Communities[i : i+8])); err == nil {
+			communities = append(communities, c.String())
+		}
+	}
+	if len(communities) > 0 {
+		described["extended_communities"] = communities
+	}
+	return described
+}

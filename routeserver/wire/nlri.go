@@ -1,0 +1,69 @@
+package wire
+
+import "encoding/binary"
+
+// mpReach reads MP_REACH_NLRI (RFC 4760 section 3).
+func (u *update) mpReach(v []byte) error {
+	u.reach = true
+	if len(v) < 5 || len(v) < 5+int(v[3]) {
+		return fatal(MalformedList, "MP_REACH_NLRI is too short")
+	}
+	family, ok := FamilyOf(binary.BigEndian.Uint16(v), v[2])
+	if !ok {
+		u.Ignored++
+		return nil
+	}
+	hop, nlris := v[4:4+int(v[3])], v[5+int(v[3]):]
+	if n := len(hop); n != 4 && n != 16 && n != 32 {
+		// The next hop's length says where the NLRIs begin, so that they can be found (RFC 7606 section 7.11).
+		u.malformed("next hop of %d bytes", n)
+	}
+	u.Attributes.NextHop = string(hop)
+	u.ReachFamily = family
+	var err error
+	u.Reach, err = u.split(family, nlris)
+	if err == nil && len(u.Reach) == 0 && u.Ignored == 0 {
+		u.malformed("MP_REACH_NLRI without a route")
+	}
+	return err
+}
+
+// mpUnreach reads MP_UNREACH_NLRI (RFC 4760 section 4).
+func (u *update) mpUnreach(v []byte) error {
+	u.unreach = true
+	if len(v) < 3 {
+		return fatal(MalformedList, "MP_UNREACH_NLRI is too short")
+	}
+	family, ok := FamilyOf(binary.BigEndian.Uint16(v), v[2])
+	if !ok {
+		u.Ignored++
+		return nil
+	}
+	u.UnreachFamily = family
+	var err error
+	u.Unreach, err = u.split(family, v[3:])
+	return err
+}
+
+// split cuts a field of NLRIs. One whose end cannot be found makes the rest unreadable, and then the routes that the
+// neighbour meant cannot be known: the session ends (RFC 7606 section 5.3). One with a wrong length is left out, and
+// the routes beside it are treated as withdrawn.
+func (u *update) split(family Family, buf []byte) ([]string, error) {
+	all := string(buf) // one allocation for all of them
+	var nlris []string
+	for at := 0; at < len(all); {
+		n, ok, skip := formats[family].split(buf[at:])
+		switch {
+		case n == 0:
+			return nil, fatal(InvalidNetwork, "%s NLRI runs over its attribute", family)
+		case skip:
+			u.Ignored++
+		case !ok:
+			u.malformed("%s NLRI of %d bytes is not well formed", family, n)
+		default:
+			nlris = append(nlris, all[at:at+n])
+		}
+		at += n
+	}
+	return nlris, nil
+}

@@ -1,0 +1,101 @@
+package wire
+
+import "fmt"
+
+// Codes of a NOTIFICATION (RFC 4271 section 4.5, RFC 4486, RFC 7313, RFC 9687).
+const (
+	HeaderError       = 1
+	OpenError         = 2
+	UpdateError       = 3
+	HoldTimerExpired  = 4
+	FSMError          = 5
+	Cease             = 6
+	RefreshError      = 7
+	SendHoldExpired   = 8
+	NotSynchronised   = 1 // of HeaderError
+	BadLength         = 2
+	BadType           = 3
+	BadVersion        = 1 // of OpenError
+	BadPeerAS         = 2
+	BadIdentifier     = 3
+	BadParameter      = 4
+	BadHoldTime       = 6
+	BadCapability     = 7
+	MalformedList     = 1 // of UpdateError
+	UnknownWellKnown  = 2
+	InvalidNetwork    = 10
+	MaxPrefixes       = 1 // of Cease
+	AdminShutdown     = 2
+	Deconfigured      = 3
+	AdminReset        = 4
+	Rejected          = 5
+	Collision         = 7
+	UnexpectedOpen    = 1 // of FSMError (RFC 6608): in OpenSent
+	UnexpectedConfirm = 2 // in OpenConfirm
+	UnexpectedUp      = 3 // in Established
+)
+
+var errorNames = map[uint8]string{
+	HeaderError: "message header error", OpenError: "OPEN error", UpdateError: "UPDATE error",
+	HoldTimerExpired: "hold timer expired", FSMError: "FSM error", Cease: "cease",
+	RefreshError: "ROUTE-REFRESH error", SendHoldExpired: "send hold timer expired",
+}
+
+var ceaseNames = map[uint8]string{
+	MaxPrefixes: "too many routes", AdminShutdown: "administrative shutdown", Deconfigured: "peer removed",
+	AdminReset: "administrative reset", Rejected: "connection rejected", Collision: "connection collision",
+}
+
+// Notification is a NOTIFICATION message, and as an error the reason why a session ends.
+type Notification struct {
+	Code, Subcode uint8
+	Data          []byte
+	Text          string // for people; not on the wire
+	Received      bool   // the neighbour sent it
+}
+
+// Error is a sentence about the notification.
+func (n *Notification) Error() string {
+	name := errorNames[n.Code]
+	if name == "" {
+		name = "unknown error"
+	}
+	if sub := ceaseNames[n.Subcode]; n.Code == Cease && sub != "" {
+		name += ", " + sub
+	}
+	who := "sent"
+	if n.Received {
+		who = "received"
+	}
+	text := fmt.Sprintf("NOTIFICATION %s: %d/%d %s", who, n.Code, n.Subcode, name)
+	if n.Text != "" {
+		text += " (" + n.Text + ")"
+	}
+	return text
+}
+
+// Message encodes the notification.
+func (n *Notification) Message() []byte {
+	m := header(make([]byte, 0, HeaderLength+2+len(n.Data)), TypeNotification)
+	m = append(m, n.Code, n.Subcode)
+	m = append(m, n.Data...)
+	return finish(m, 0)
+}
+
+// ParseNotification reads the body of a NOTIFICATION that the neighbour sent.
+func ParseNotification(body []byte) *Notification {
+	if len(body) < 2 {
+		return &Notification{Code: 0, Received: true, Text: "truncated"}
+	}
+	n := &Notification{Code: body[0], Subcode: body[1], Data: append([]byte(nil), body[2:]...), Received: true}
+	// RFC 9003: a shutdown may say why.
+	if n.Code == Cease && (n.Subcode == AdminShutdown || n.Subcode == AdminReset) && len(n.Data) > 1 && int(n.Data[0]) == len(n.Data)-1 {
+		n.Text = fmt.Sprintf("%q", n.Data[1:])
+	}
+	return n
+}
+
+// Shutdown is a Cease with a reason for the neighbour's people (RFC 9003).
+func Shutdown(subcode uint8, reason string) *Notification {
+	return &Notification{Code: Cease, Subcode: subcode, Data: append([]byte{byte(len(reason))}, reason...), Text: reason}
+}

@@ -1,0 +1,213 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Attributes are the path attributes of a route as it was received. They are never changed after that.
+type Attributes struct {
+	Path        string // encoded attributes other than those below, in the order received
+	NextHop     string // of MP_REACH_NLRI: 4, 16 or 32 bytes
+	Originator  string // ORIGINATOR_ID: 4 bytes, or none
+	ClusterList string // 4 bytes each
+	RTs         string // route targets, 8 bytes each, in the order received, without repetitions
+	Communities string // the other extended communities, 8 bytes each
+}
+
+// Update is a checked UPDATE message.
+type Update struct {
+	Reach         []string // NLRIs
+	ReachFamily   Family
+	Unreach       []string
+	UnreachFamily Family
+	EndOfRIB      bool // for UnreachFamily (RFC 4724)
+	Attributes    *Attributes
+	Malformed     string   // why the NLRIs in Reach are to be treated as withdrawn (RFC 7606); empty if they are fine
+	Discarded     []string // attributes that were wrong and do no harm when left out
+	Ignored       int      // NLRIs of a form that is not for us
+	Loop          bool     // our own AS number is in AS_PATH
+}
+
+// fatal is an error after which the rest of the stream cannot be trusted.
+func fatal(subcode uint8, format string, args ...any) error {
+	return &Notification{Code: UpdateError, Subcode: subcode, Text: fmt.Sprintf(format, args...)}
+}
+
+// update is the state of one parse.
+type update struct {
+	Update
+	asn               uint32
+	seen              [4]uint64 // bit per attribute type
+	reach, unreach    bool
+	path, communities []byte
+}
+
+// ParseUpdate checks the body of an UPDATE from an internal peer of AS asn, as RFC 4271 section 6.3 and RFC 7606 ask. The
+// error is a *Notification: the session must end. Nothing in the result shares memory with body.
+func ParseUpdate(body []byte, asn uint32) (*Update, error) {
+	u := &update{asn: asn}
+	u.Attributes = &Attributes{}
+	if len(body) < 4 {
+		return nil, fatal(MalformedList, "UPDATE is too short")
+	}
+	withdrawn := int(binary.BigEndian.Uint16(body))
+	if 4+withdrawn > len(body) {
+		return nil, fatal(MalformedList, "withdrawn routes run over the message")
+	}
+	rest := body[2+withdrawn:]
+	total := int(binary.BigEndian.Uint16(rest))
+	if 2+total > len(rest) {
+		return nil, fatal(MalformedList, "path attributes run over the message")
+	}
+	// IPv4 unicast, which is never negotiated, may be in the message; its routes are not for us (RFC 4760 section 8).
+	if withdrawn > 0 || 2+total < len(rest) {
+		u.Ignored++
+	}
+	if err := u.attributes(rest[2 : 2+total]); err != nil {
+		return nil, err
+	}
+	if len(u.Reach) > 0 {
+		u.mandatory()
+	}
+	// RFC 7606 section 5.2: with nothing to withdraw, the routes meant are somewhere in what could not be read.
+	if u.Malformed != "" && !u.reach && !u.unreach && withdrawn == 0 && 2+total == len(rest) {
+		return nil, fatal(MalformedList, "%s, and no routes to be found", u.Malformed)
+	}
+	u.EndOfRIB = u.unreach && !u.reach && len(u.Unreach) == 0 && u.Ignored == 0 && u.Malformed == ""
+	u.Attributes.Path = string(u.path)
+	return &u.Update, nil
+}
+
+func (u *update) attributes(buf []byte) error {
+	for len(buf) > 0 {
+		if len(buf) < 3 || buf[0]&flagExtended != 0 && len(buf) < 4 {
+			u.malformed("path attributes end in the middle of one") // RFC 7606 section 4
+			return nil
+		}
+		head, n := 3, int(buf[2])
+		if buf[0]&flagExtended != 0 {
+			head, n = 4, int(binary.BigEndian.Uint16(buf[2:]))
+		}
+		if head+n > len(buf) {
+			if buf[1] == attrReach || buf[1] == attrUnreach {
+				return fatal(MalformedList, "MP_(UN)REACH_NLRI runs over the path attributes")
+			}
+			u.malformed("attribute %d runs over the path attributes", buf[1])
+			return nil
+		}
+		if err := u.attribute(buf[0], buf[1], buf[head:head+n]); err != nil {
+			return err
+		}
+		buf = buf[head+n:]
+	}
+	return nil
+}
+
+func (u *update) attribute(flags, kind uint8, value []byte) error {
+	first := u.seen[kind/64]&(1<<(kind%64)) == 0
+	u.seen[kind/64] |= 1 << (kind % 64)
+	switch {
+	case kind == attrReach || kind == attrUnreach:
+		if !first {
+			return fatal(MalformedList, "MP_(UN)REACH_NLRI twice in one UPDATE")
+		}
+		if flags&(flagOptional|flagTransitive) != flagOptional {
+			u.malformed("MP_(UN)REACH_NLRI with flags %#02x", flags)
+		}
+		if kind == attrReach {
+			return u.mpReach(value)
+		}
+		return u.mpUnreach(value)
+	case !first:
+		u.Discarded = append(u.Discarded, fmt.Sprintf("attribute %d again", kind)) // RFC 7606 section 3 g
+		return nil
+	}
+	r, known := rules[kind]
+	if !known {
+		return u.unknown(flags, kind, value)
+	}
+	if flags&(flagOptional|flagTransitive) != r.flags {
+		if r.bad == discard {
+			u.Discarded = append(u.Discarded, r.name)
+		} else {
+			u.malformed("%s with flags %#02x", r.name, flags)
+		}
+		return nil
+	}
+	if !r.check(value) {
+		if r.bad == discard {
+			u.Discarded = append(u.Discarded, r.name)
+		} else {
+			u.malformed("%s of %d bytes is not well formed", r.name, len(value))
+		}
+		return nil
+	}
+	u.known(flags, kind, value, r.drop)
+	return nil
+}
+
+func (u *update) known(flags, kind uint8, value []byte, drop bool) {
+	switch kind {
+	case attrOriginator:
+		u.Attributes.Originator = string(value)
+	case attrClusterList:
+		u.Attributes.ClusterList = string(value)
+	case attrExtCommunities:
+		u.extCommunities(value)
+	case attrASPath:
+		u.Loop = asPathHas(value, u.asn)
+	}
+	if !drop {
+		u.path = appendAttribute(u.path, flags, kind, value)
+	}
+}
+
+// unknown passes transitive attributes on, marked partial (RFC 4271 section 5).
+func (u *update) unknown(flags, kind uint8, value []byte) error {
+	if flags&flagOptional == 0 {
+		return fatal(UnknownWellKnown, "well-known attribute %d is not known", kind)
+	}
+	if flags&flagTransitive != 0 {
+		u.path = appendAttribute(u.path, flags|flagPartial, kind, value)
+	}
+	return nil
+}
+
+func (u *update) extCommunities(value []byte) {
+	var targets, others []byte
+	for ; len(value) > 0; value = value[8:] {
+		switch {
+		case !isRT(value):
+			others = append(others, value[:8]...)
+		case !contains(targets, value[:8]):
+			targets = append(targets, value[:8]...)
+		}
+	}
+	u.Attributes.RTs, u.Attributes.Communities = string(targets), string(others)
+}
+
+func contains(communities, one []byte) bool {
+	for ; len(communities) > 0; communities = communities[8:] {
+		if string(communities[:8]) == string(one) {
+			return true
+		}
+	}
+	return false
+}
+
+// mandatory is RFC 7606 section 3 d; LOCAL_PREF is mandatory within an AS.
+func (u *update) mandatory() {
+	for _, kind := range []uint8{attrOrigin, attrASPath, attrLocalPref} {
+		if u.seen[0]&(1<<kind) == 0 {
+			u.malformed("%s is missing", rules[kind].name)
+		}
+	}
+}
+
+// malformed keeps the first reason.
+func (u *update) malformed(format string, args ...any) {
+	if u.Malformed == "" {
+		u.Malformed = fmt.Sprintf(format, args...)
+	}
+}
