@@ -104,7 +104,7 @@ def _announced(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
 
 
 def expected_routes(intent: RuleSet, server: RouteServer) -> dict[Sent, frozenset[str]]:
-    """The route targets with which each route is to be sent to each PE. A PE is not sent its own routes."""
+    """The route targets with which each route is to be sent to each PE that has another member of its pools."""
     endpoints = {endpoint.name: endpoint for endpoint in intent.endpoints}
     together: dict[str, set[str]] = defaultdict(set)
     for vcp in intent.vcps:
@@ -114,7 +114,7 @@ def expected_routes(intent: RuleSet, server: RouteServer) -> dict[Sent, frozense
     for route in server.adj_in:
         source = endpoints.get(route.endpoint)
         for recipient in (endpoints[name] for name in together[route.endpoint] if name in endpoints):
-            if source and recipient.peer != source.peer and server.sessions.get(recipient.peer) == "established":
+            if source and recipient != source and server.sessions.get(recipient.peer) == "established":
                 sent = (route.family, route.key, recipient.peer)
                 rewritten = frozenset(recipient.rt if rt == source.rt else rt for rt in route.rts)
                 targets[sent] = targets[sent] | rewritten if sent in targets else rewritten

@@ -75,6 +75,26 @@ def test_other_route_targets_of_a_route_are_left_as_they_are() -> None:
     assert len(check(region, rs1=replace(server, adj_in=announced))) == 1
 
 
+def test_a_pe_with_two_members_is_sent_one_route_with_the_targets_of_both() -> None:
+    region = Region(3, [{1, 2}])
+    second = rulesets.Endpoint(name="c2-guest", peer="c2", family="l2vpn-vpls", rt="65000:22", rd="65000:22")
+    vcp = rulesets.Vcp(name="pool0", members=["c1-lan", "c2-lan", "c2-guest"])
+    intent = region.intent()
+    intent = intent.model_copy(update={"endpoints": [*intent.endpoints, second], "vcps": [vcp]})
+    base = region.route_server("rs1")
+    to_c2 = replace(region.route(1, 0, 2), rts=frozenset({"65000:2", "65000:22"}))
+    guest = Route("l2vpn-vpls", "g", "g", "c2-guest", "c2", frozenset({"65000:22"}))
+    sent = [replace(guest, rts=frozenset({f"65000:{n}"}), to=f"c{n}") for n in (1, 2)]
+    own = replace(region.route(2, 0), rts=frozenset({"65000:22"}), to="c2")
+    server = replace(
+        base, rule_set=intent, adj_in=[*base.adj_in, guest], adj_out=[to_c2, region.route(2, 0, 1), own, *sent]
+    )
+    assert compare(intent, [server], []) == []
+    lacking = [replace(r, rts=frozenset({"65000:2"})) if r == to_c2 else r for r in server.adj_out]
+    [difference] = compare(intent, [replace(server, adj_out=lacking)], [])
+    assert difference.expected == "65000:2, 65000:22" and difference.found == "65000:2"
+
+
 @given(regions(), st.data())
 def test_every_missing_tunnel_and_route_is_found(region: Region, data: st.DataObject) -> None:
     n = data.draw(st.sampled_from(region.numbers))
