@@ -52,7 +52,7 @@ $(GO): | $(B)/.python
 $(B)/gobgpapi/.generated: routeserver/go.mod $(B)/.python | $(GO)
 	@echo "== gRPC stubs of gobgpd's API"
 	@mkdir -p $(@D)
-	@cd routeserver && src=$$(go list -m -f '{{.Dir}}' github.com/osrg/gobgp/v4) && test -n "$$src" \
+	@cd routeserver && go mod download github.com/osrg/gobgp/v4 && src=$$(go list -m -f '{{.Dir}}' github.com/osrg/gobgp/v4) && test -n "$$src" \
 	  && python -m grpc_tools.protoc -I "$$src/proto" --python_out=$(abspath $(@D)) --grpc_python_out=$(abspath $(@D)) "$$src"/proto/api/*.proto
 	@touch $@
 

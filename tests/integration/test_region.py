@@ -1,0 +1,220 @@
+"""A whole region with every real part: what operators and network engineers are promised of it."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from lab.errors import LabError
+from lab.membership import timed_join, timed_leave
+from lab.paths import ROOT
+from lab.region import Region
+from lab.rest import Json, Rest
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(scope="module")
+def region() -> Iterator[Region]:
+    found = Region.load(ROOT / "lab/topologies/small.yaml")
+    with found.occupied():
+        for phase in (found.build, found.enrol, found.apply_policy, found.lease):
+            phase(print)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def rest(region: Region) -> Iterator[Rest]:
+    with Rest(timeout=60) as client:
+        yield client
+
+
+def eventually(done: Callable[[], bool], what: str, seconds: float = 20) -> None:
+    """Wait for something that takes its time; fail with a sentence if it never comes."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if done():
+                return
+        except LabError:
+            pass
+        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
+        time.sleep(0.1)
+
+
+def reaches(region: Region, station: str, address: str) -> bool:
+    return region.execute(station, ["ping", "-c", "3", "-i", "0.2", "-W", "1", address]).returncode == 0
+
+
+def doctor(rest: Rest) -> list[Json]:
+    return list(rest.get("/doctor")["differences"])
+
+
+def test_addresses_are_pairs(region: Region, rest: Rest) -> None:
+    leases = {lease["address"]: lease for lease in rest.items("/leases")}
+    assert leases[region.address("m1")]["kind"] == "md"
+    assert leases[region.address("v1")]["kind"] == "vm"
+    assert region.address("m1") == "10.1.0.2"
+    assert region.address("v1") == "10.1.0.3"
+
+
+def test_members_reach_each_other_and_nobody_else(region: Region) -> None:
+    assert reaches(region, "m1", region.address("v2"))
+    assert reaches(region, "m2", region.address("v1"))
+    assert reaches(region, "n1", region.address("n2"))
+    assert not reaches(region, "m1", region.address("m3"))
+    assert not reaches(region, "m1", region.address("n1"))
+
+
+def test_doctor_finds_nothing_wrong(rest: Rest) -> None:
+    eventually(lambda: not doctor(rest), f"a region without differences: {doctor(rest)}")
+
+
+def test_join_and_leave(region: Region, rest: Rest) -> None:
+    joined = timed_join(region, rest, "blue", "c3-lan", "m1", region.address("m3"))
+    assert joined.answer["in_force"]
+    assert {receipt["route_server"] for receipt in joined.answer["route_servers"]} == {"rs1", "rs2"}
+    assert all(agent["confirmed"] for agent in joined.answer["agents"])
+    left = timed_leave(region, rest, "blue", "c3-lan", "m3", region.address("v1"), vtep(rest, "c3"))
+    assert left.answer["in_force"]
+    assert left.frames > 0
+    assert left.late_frames == 0
+
+
+def test_evpn_join_and_leave(region: Region, rest: Rest) -> None:
+    left = timed_leave(region, rest, "amber", "e2-lan", "n2", region.address("n1"), vtep(rest, "e2"))
+    assert left.answer["in_force"]
+    assert left.frames > 0
+    assert left.late_frames == 0
+    joined = timed_join(region, rest, "amber", "e2-lan", "n1", region.address("n2"))
+    assert joined.answer["in_force"]
+
+
+def test_dry_run_changes_nothing(region: Region, rest: Rest) -> None:
+    before = rest.get("/vcps/blue")
+    answer = rest.post("/vcps/blue/members", {"endpoint": "c3-lan"}, dry_run="true")
+    assert answer["dry_run"]
+    assert sum(receipt["announced"] for receipt in answer["route_servers"]) > 0
+    assert rest.get("/vcps/blue")["members"] == before["members"]
+    assert not reaches(region, "m1", region.address("m3"))
+
+
+def test_explain_says_why(rest: Rest) -> None:
+    sent = json.dumps(rest.get("/routes/explain", **{"from": "c1-lan", "to": "c2-lan"}))
+    absent = json.dumps(rest.get("/routes/explain", **{"from": "c1-lan", "to": "c3-lan"}))
+    assert '"sent"' in sent
+    assert '"not-sent"' in absent
+    assert '"sent"' not in absent.replace('"step": "sent"', "")
+
+
+@pytest.mark.parametrize("daemon", ["c1-agent", "e1-agent", "controller", "rs1", "rs2"])
+def test_killed_and_restarted_under_ping(region: Region, rest: Rest, daemon: str) -> None:
+    wanted = rest.sessions()
+    with (
+        region.ping("m1", region.address("v2"), 0.01) as vpls,
+        region.ping("n1", region.address("n2"), 0.01) as evpn,
+    ):
+        time.sleep(0.5)
+        region.processes[daemon].kill()
+        time.sleep(2)
+        region.processes[daemon].start()
+        eventually(rest.ready, "the controller")
+        eventually(lambda: rest.sessions() >= wanted, f"all BGP sessions after {daemon}")
+        eventually(lambda: not doctor(rest), f"no differences after {daemon}: {doctor(rest)}", 30)
+        results = [vpls.stop(), evpn.stop()]
+    assert [result.lost for result in results] == [0, 0]
+
+
+def test_speaker_restarted_is_configured_again(region: Region, rest: Rest) -> None:
+    region.processes["c2-gobgpd"].kill()
+    time.sleep(1)
+    region.processes["c2-gobgpd"].start()
+    eventually(lambda: not doctor(rest), "no differences after gobgpd", 40)
+    eventually(lambda: reaches(region, "m1", region.address("v2")), "pings after gobgpd")
+
+
+def test_agent_repairs_the_kernel(region: Region, rest: Rest) -> None:
+    link = json.loads(region.execute("c1", ["ip", "-j", "-d", "link", "show", "type", "vxlan"], check=True).stdout)[0]
+    region.execute("c1", ["ip", "link", "del", link["ifname"]], check=True)
+    eventually(lambda: reaches(region, "m1", region.address("v2")), "the pseudowire is back")
+    eventually(lambda: not doctor(rest), "no differences")
+
+
+def test_doctor_names_what_differs(region: Region, rest: Rest) -> None:
+    region.processes["c1-agent"].kill()
+    try:
+        eventually(lambda: any("c1" in str(found) for found in doctor(rest)), "the doctor names c1")
+    finally:
+        region.processes["c1-agent"].start()
+    eventually(lambda: not doctor(rest), "no differences")
+
+
+def test_foreign_route_target_is_quarantined(region: Region, rest: Rest) -> None:
+    """An enrolled PE that announces another endpoint's route target gets nowhere, and is seen."""
+    victim = next(endpoint for endpoint in rest.items("/endpoints") if endpoint["name"] == "c1-lan")
+    own = next(endpoint for endpoint in rest.items("/endpoints") if endpoint["name"] == "e1-lan")
+    before = {event["id"] for event in events(rest)}
+
+    def vtysh(*lines: str) -> None:
+        commands = ["configure", f"router bgp {asn(own)}", "address-family l2vpn evpn", f"vni {own['vni']}", *lines]
+        argv = ["vtysh", "--vty_socket", str(frr_directory(region, "e1"))]
+        region.execute("e1", argv + [part for line in commands for part in ("-c", line)], check=True)
+
+    vtysh(f"no route-target export {own['rt']}", f"route-target export {victim['rt']}")
+    try:
+        eventually(lambda: bool(quarantined(rest, "e1")), "the route is in quarantine")
+        found = [event for event in events(rest) if event["id"] not in before and "quarantine" in event["type"]]
+        assert found, "no event tells of the quarantine"
+        out = rest.get("/routes", table="adj-out", peer="c2")["items"]
+        assert all(route["family"] != "l2vpn-evpn" for route in out)
+    finally:
+        vtysh(f"no route-target export {victim['rt']}", f"route-target export {own['rt']}")
+    eventually(lambda: not quarantined(rest, "e1"), "the quarantine is empty again")
+    eventually(lambda: reaches(region, "n1", region.address("n2")), "pings again")
+
+
+def test_command_line(region: Region) -> None:
+    def weft(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [str(ROOT / "build/venv/bin/weft"), *arguments], capture_output=True, text=True, check=False
+        )
+
+    for arguments in (
+        ("cloudlet", "list"),
+        ("endpoint", "list"),
+        ("vcp", "show", "blue"),
+        ("lease", "list"),
+        ("route", "list", "--table", "adj-out", "--peer", "c1"),
+        ("route", "explain", "c1-lan", "c2-lan"),
+        ("lab", "status"),
+        ("doctor",),
+    ):
+        done = weft(*arguments)
+        assert done.returncode == 0, f"weft {' '.join(arguments)}: {done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr
+    refused = weft("vcp", "join", "blue", "nobody")
+    assert refused.returncode == 3
+    assert "nobody" in refused.stderr
+
+
+def events(rest: Rest) -> list[Json]:
+    return rest.items("/events", limit="500")
+
+
+def quarantined(rest: Rest, peer: str) -> list[Json]:
+    return list(rest.get("/routes", table="quarantine", peer=peer)["items"])
+
+
+def vtep(rest: Rest, cloudlet: str) -> str:
+    return str(rest.get(f"/cloudlets/{cloudlet}")["vtep"])
+
+
+def asn(endpoint: Json) -> str:
+    return str(endpoint["rt"]).split(":")[0]
+
+
+def frr_directory(region: Region, cloudlet: str) -> str:
+    argv = region.processes[f"{cloudlet}-bgpd"].record.argv
+    return argv[argv.index("--vty_socket") + 1]
