@@ -149,7 +149,7 @@ class Region:
             self._wait(rest.ready, 60, "the controller is not ready")
 
     def enrol(self, progress: Progress = print) -> None:
-        """Cloudlets, their agents, endpoints and devices, over REST; returns when all BGP sessions are up."""
+        """Cloudlets, their agents, endpoints and devices, over REST, until the route servers have heard of all."""
         cloudlets = self.topology.cloudlets
         progress(f"enrolling {len(cloudlets)} cloudlets")
         with Rest() as rest:
@@ -165,17 +165,18 @@ class Region:
             for _, station in self.topology.stations:
                 if station.works_for is None:
                     rest.register(self.topology, station)
-            servers = self.topology.route_servers
-            wanted = {(server, cloudlet.name) for server in servers for cloudlet in cloudlets}
-            progress(f"waiting for {len(wanted)} BGP sessions")
-            self._wait(lambda: rest.sessions() >= wanted, 90, "not all BGP sessions are established")
+            progress(f"waiting for {2 * len(cloudlets)} BGP sessions and a route of every endpoint")
+            self._wait(lambda: not self._unannounced(rest), 90, lambda: "; ".join(self._unannounced(rest)))
 
     def apply_policy(self, progress: Progress = print) -> None:
         """The topology's policy, if it names one."""
         if path := self.topology.policy:
             progress(f"policy {path.name}")
             with Rest(timeout=120) as rest:
-                rest.apply_policy(path.read_text(), path.name)
+                change = rest.apply_policy(path.read_text(), path.name)
+            if not change["in_force"]:
+                late = [agent["cloudlet"] for agent in change["agents"] if not agent["confirmed"]]
+                raise LabError(f"policy {path.name} is not in force at {', '.join([*change['unreachable'], *late])}")
 
     def lease(self, progress: Progress = print) -> dict[str, str]:
         """Starts the DHCP client of every device and VM; returns their addresses (without length) by name."""
@@ -259,6 +260,16 @@ class Region:
         self.state.processes |= records
         for name in records:
             Process(name, self.state).start()
+
+    def _unannounced(self, rest: Rest) -> list[str]:
+        """Route servers that have not heard of every endpoint of a cloudlet."""
+        heard = rest.announced()
+        return [
+            f"{server} has no session with {cloudlet.name} or not all its routes"
+            for server in self.topology.route_servers
+            for cloudlet in self.topology.cloudlets
+            if heard.get((server, cloudlet.name), 0) < len(cloudlet.endpoints)
+        ]
 
     def _wait(self, done: Callable[[], bool], seconds: float, otherwise: str | Callable[[], str]) -> None:
         """Waits for `done`; a daemon that dies meanwhile ends the wait with its last words."""

@@ -1,5 +1,6 @@
 """The lab as an operator: it enrols its cloudlets, endpoints and devices over the controller's REST API."""
 
+import socket
 from types import TracebackType
 from typing import Any, Self
 
@@ -40,6 +41,9 @@ class Rest:
 
     def ready(self) -> bool:
         """Whether the controller answers and says it is ready."""
+        with socket.socket(socket.AF_UNIX) as probe:  # httpx leaks its socket when nobody listens yet
+            if probe.connect_ex(str(SOCKET)):
+                return False
         try:
             return self.http.get("/readyz").status_code == 200
         except httpx.HTTPError:
@@ -70,10 +74,10 @@ class Rest:
                 body["vm"] = station.identity
         self.post("/devices", body)
 
-    def sessions(self) -> set[tuple[str, str]]:
-        """(route server, peer) of every BGP session that is established."""
+    def announced(self) -> dict[tuple[str, str], int]:
+        """How many routes each established BGP session, by (route server, peer), has brought."""
         return {
-            (server["name"], session["peer"])
+            (server["name"], session["peer"]): int(session["prefixes_in"])
             for server in self.get("/route-servers")["items"]
             for session in server.get("sessions") or []
             if session["state"] == "established"
