@@ -78,7 +78,7 @@ def explain(
     if session.json:
         emit(answer)
         return
-    for server in answer["items"]:
+    for server in answer["route_servers"]:
         _explanation(server)
     _unreachable(answer)
 

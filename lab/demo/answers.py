@@ -9,11 +9,15 @@ def explain(stage: Stage, source: str, arrived: str, absent: str) -> None:
     """`weft route explain` for a route that reached `arrived` and did not reach `absent`."""
     stage.title("why did this route arrive, and that one not?")
     for target, wanted in ((arrived, "sent"), (absent, "not-sent")):
-        stage.weft("route", "explain", source, target)
+        shown = stage.weft("route", "explain", source, target)
         done = stage.weft("--output", "json", "route", "explain", source, target, show=False)
         found = _verdicts(done.stdout)
         name = f"explain {source} → {target}"
-        stage.verdict.add(name, found == {wanted}, f"verdict: {', '.join(sorted(found)) or done.stderr.strip()}")
+        stage.verdict.add(
+            name,
+            shown.returncode == 0 and found == {wanted},
+            f"verdict: {', '.join(sorted(found)) or done.stderr.strip()}",
+        )
 
 
 def doctor(stage: Stage) -> None:
@@ -29,5 +33,4 @@ def _verdicts(text: str) -> set[str]:
         document = json.loads(text)
     except ValueError:
         return set()
-    rows = document.get("items") or document.get("route_servers") or [document]
-    return {str(row["verdict"]) for row in rows if isinstance(row, dict) and "verdict" in row}
+    return {str(answer["verdict"]) for answer in document["route_servers"]}

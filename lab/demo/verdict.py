@@ -45,7 +45,7 @@ class Verdict:
         """The closing table."""
         from rich.table import Table
 
-        table = Table("check", "figure", "", title=title, title_justify="left")
+        table = Table("check", "figure", "", title=title, title_justify="left", row_styles=["", "dim"])
         for check in self.checks:
             table.add_row(check.name, check.figure, "[green]ok[/]" if check.ok else "[red]FAIL[/]")
         return table
