@@ -18,7 +18,7 @@ def play(stage: Stage) -> None:
 
 def _kill(stage: Stage, name: str) -> None:
     stage.title(f"kill -9 {name}, and start it again, with pings running")
-    sessions = stage.rest.sessions() if name != "controller" else None
+    heard = stage.rest.announced()
     pairs = []
     for members in stage.pools().values():
         first, last = members[0], members[-1]
@@ -32,10 +32,7 @@ def _kill(stage: Stage, name: str) -> None:
         time.sleep(DOWN_SECONDS)
         process.start()
         back = time.monotonic()
-        if sessions is None:
-            _wait(lambda: stage.rest.ready() and all(row["connected"] for row in _agents(stage)), "the controller")
-        else:
-            _wait(lambda: stage.rest.sessions() >= sessions, f"the sessions of {name}")
+        _wait(lambda: _whole(stage) and stage.rest.announced() == heard, f"the region after {name}")
         back = time.monotonic() - back
         time.sleep(2)
     finally:
@@ -47,8 +44,11 @@ def _kill(stage: Stage, name: str) -> None:
     stage.verdict.add(f"{name} killed", lost == 0 < sent, figure, lost=lost, sent=sent, back_seconds=back)
 
 
-def _agents(stage: Stage) -> list[dict[str, object]]:
-    return [cloudlet["agent"] or {"connected": False} for cloudlet in stage.rest.items("/cloudlets")]
+def _whole(stage: Stage) -> bool:
+    """Whether every agent is connected and every route server has the current rule set."""
+    agents = [cloudlet["agent"] for cloudlet in stage.rest.items("/cloudlets")]
+    servers = stage.rest.get("/route-servers")["items"]
+    return all(agent["connected"] for agent in agents) and all(server["in_step"] for server in servers)
 
 
 def _wait(done: Callable[[], bool], what: str, seconds: float = 60) -> None:

@@ -111,7 +111,7 @@ def test_explain_says_why(rest: Rest) -> None:
 
 @pytest.mark.parametrize("daemon", ["c1-agent", "e1-agent", "controller", "rs1", "rs2"])
 def test_killed_and_restarted_under_ping(region: Region, rest: Rest, daemon: str) -> None:
-    wanted = rest.sessions()
+    heard = rest.announced()
     with (
         region.ping("m1", region.address("v2"), 0.01) as vpls,
         region.ping("n1", region.address("n2"), 0.01) as evpn,
@@ -121,7 +121,7 @@ def test_killed_and_restarted_under_ping(region: Region, rest: Rest, daemon: str
         time.sleep(2)
         region.processes[daemon].start()
         eventually(rest.ready, "the controller")
-        eventually(lambda: rest.sessions() >= wanted, f"all BGP sessions after {daemon}")
+        eventually(lambda: rest.announced() == heard, f"all BGP sessions and routes after {daemon}")
         eventually(lambda: not doctor(rest), f"no differences after {daemon}: {doctor(rest)}", 30)
         results = [vpls.stop(), evpn.stop()]
     assert [result.lost for result in results] == [0, 0]
