@@ -116,6 +116,7 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 		}
 	}
 	m.flush()
+	e.table.Tidy(in, g)
 	if suspects > 0 {
 		e.quarantined(g, u, suspects)
 	}

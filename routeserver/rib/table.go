@@ -132,26 +132,32 @@ func (t *Table) Suspects() map[*Group]struct{} { return t.suspects }
 // Ins gives the Adj-RIB-In of every peer.
 func (t *Table) Ins() map[string]*In { return t.in }
 
-// Put puts a route of a peer into one of the peer's groups, taking it out of the one it is in.
+// Put puts a route of a peer into one of the peer's groups, taking it out of the one it is in. The route may have got
+// another NLRI with the same key.
 func (t *Table) Put(in *In, key string, r *Route, g *Group) {
-	if r.Group != nil {
-		t.leave(in, r)
-	} else {
+	switch old := r.Group; old {
+	case g:
+		g.whole = nil
+	case nil:
 		in.routes[g.Family][key] = r
+		g.add(r)
+	default:
+		old.remove(r)
+		g.add(r)
+		t.Tidy(in, old)
 	}
-	g.add(r)
 }
 
 // Remove takes a route out.
 func (t *Table) Remove(in *In, key string, r *Route) {
-	delete(in.routes[r.Group.Family], key)
-	t.leave(in, r)
+	g := r.Group
+	delete(in.routes[g.Family], key)
+	g.remove(r)
+	t.Tidy(in, g)
 }
 
-// leave takes a route out of its group, and the group out if it is empty.
-func (t *Table) leave(in *In, r *Route) {
-	g := r.Group
-	g.remove(r)
+// Tidy takes a group out if it has no routes.
+func (t *Table) Tidy(in *In, g *Group) {
 	if g.Len() == 0 {
 		t.unfile(g)
 		delete(in.groups, groupKey{g.Family, *g.Attributes, g.Twin})

@@ -1,0 +1,305 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// The second model: who may see what, computed from the pools and announcements alone, with no thought of speed and no
+// code of the engine.
+
+const (
+	worldPeers = 5
+	worldSites = 8
+	worldPools = 4
+)
+
+type announcement struct {
+	nlri string
+	rts  []string
+}
+
+type world struct {
+	t        *testing.T
+	r        *rand.Rand
+	engine   *Engine
+	document ruleset.Document
+	speakers map[string]*speaker                // sessions that are up
+	said     map[string]map[string]announcement // by peer, then by route
+}
+
+func peerName(i int) string { return fmt.Sprintf("pe%d", i) }
+func siteName(i int) string { return fmt.Sprintf("site%d", i) }
+func poolName(i int) string { return fmt.Sprintf("pool%d", i) }
+
+// site is endpoint i of peer p; its RD is always the same, its route target is one of two.
+func site(i, p, variant int) ruleset.Endpoint {
+	return ruleset.Endpoint{
+		Name: siteName(i), Peer: peerName(p), Family: "l2vpn-vpls",
+		RT: fmt.Sprintf("65000:%d", i+1+100*variant), RD: fmt.Sprintf("65000:%d", i+1),
+	}
+}
+
+// expected is what a peer has to have: NLRI text to sorted route targets.
+func (w *world) expected(peer string) map[string]string {
+	type candidate struct {
+		endpoint ruleset.Endpoint
+		announcement
+	}
+	byRoute := map[string][]candidate{}
+	for announcer, routes := range w.said {
+		for route, a := range routes {
+			if len(a.rts) != 1 {
+				continue
+			}
+			for _, e := range w.document.Endpoints {
+				if e.RT == a.rts[0] && e.Peer == announcer {
+					byRoute[route] = append(byRoute[route], candidate{e, a})
+				}
+			}
+		}
+	}
+	rib := map[string]string{}
+	for _, candidates := range byRoute {
+		winner := candidates[0]
+		for _, c := range candidates {
+			if strings.HasPrefix(c.nlri, c.endpoint.RD+":") { // it owns the route distinguisher
+				winner = c
+			}
+		}
+		var rts []string
+		for _, f := range w.document.Endpoints {
+			if f.Peer == peer && f.Name != winner.endpoint.Name && w.together(f.Name, winner.endpoint.Name) {
+				rts = append(rts, f.RT)
+			}
+		}
+		if len(rts) > 0 {
+			sort.Strings(rts)
+			rib[winner.nlri] = strings.Join(rts, " ")
+		}
+	}
+	return rib
+}
+
+func (w *world) together(e, f string) bool {
+	for _, v := range w.document.Vcps {
+		if slices.Contains(v.Members, e) && slices.Contains(v.Members, f) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) check(after string) {
+	w.t.Helper()
+	for name, s := range w.speakers {
+		s.drain()
+		want := w.expected(name)
+		if !equal(want, s.rib) {
+			w.t.Fatalf("after %s, generation %d: %s has\n%v\nbut is to have\n%v", after, w.document.Generation, name, s.rib, want)
+		}
+		views, _ := w.engine.Select(Filter{Table: AdjOut, Peer: name, AnyFamily: true, AnyRT: true})
+		seen := map[string]string{}
+		for _, v := range views {
+			var rts []string
+			for _, rt := range wire.RTs(v.Targets) {
+				rts = append(rts, rt.String())
+			}
+			sort.Strings(rts)
+			seen[v.Family.Text(v.NLRI)] = strings.Join(rts, " ")
+			if v.Sent.IsZero() {
+				w.t.Fatalf("after %s: %s is not marked as sent to %s", after, v.Family.Text(v.NLRI), name)
+			}
+		}
+		if !equal(want, seen) {
+			w.t.Fatalf("after %s: the looking glass shows for %s\n%v\nbut it has\n%v", after, name, seen, want)
+		}
+	}
+}
+
+func equal(a, b map[string]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range a {
+		if b[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *world) step() string {
+	switch n := w.r.IntN(100); {
+	case n < 25:
+		return w.announce()
+	case n < 38:
+		return w.withdraw()
+	case n < 62:
+		return w.joinOrLeave()
+	case n < 72:
+		return w.endpoint()
+	case n < 80:
+		return w.pool()
+	case n < 90:
+		return w.session()
+	case n < 95:
+		return w.malformed()
+	default:
+		return w.replace()
+	}
+}
+
+func (w *world) anySpeaker() *speaker {
+	var names []string
+	for name := range w.speakers {
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	sort.Strings(names)
+	return w.speakers[names[w.r.IntN(len(names))]]
+}
+
+// announce makes a PE announce a route of a site: mostly its own, with its own route target; sometimes not. Only one
+// PE ever tries to take over the routes of a given site, so that the outcome does not depend on who came first.
+func (w *world) announce() string {
+	s := w.anySpeaker()
+	if s == nil {
+		return "nothing"
+	}
+	i := w.r.IntN(worldSites)
+	rts := []string{fmt.Sprintf("65000:%d", i+1+100*w.r.IntN(2))}
+	rd := i
+	switch w.r.IntN(12) {
+	case 0:
+		rts = nil
+	case 1:
+		rts = append(rts, fmt.Sprintf("65000:%d", w.r.IntN(worldSites)+1))
+	case 2:
+		rts = []string{"65000:9999"}
+	case 3, 4: // somebody else's route distinguisher
+		for j := range worldSites {
+			if peerName(j%worldPeers) == s.name && w.r.IntN(2) == 0 {
+				rd = j
+			}
+		}
+	}
+	owner := w.owner(i)
+	if rd == i && owner != s.name && len(rts) == 1 && w.r.IntN(3) > 0 {
+		for j := range worldSites { // prefer one of its own
+			if w.owner(j) == s.name {
+				i, rd = j, j
+				rts = []string{w.rt(j)}
+			}
+		}
+	}
+	nlri := vplsText(rd, 1+w.r.IntN(3), 64, 100*(1+w.r.IntN(2)))
+	w.say(s, nlri, rts)
+	return fmt.Sprintf("%s announces %s with %v", s.name, nlri, rts)
+}
+
+func (w *world) owner(i int) string {
+	for _, e := range w.document.Endpoints {
+		if e.Name == siteName(i) {
+			return e.Peer
+		}
+	}
+	return ""
+}
+
+func (w *world) rt(i int) string {
+	for _, e := range w.document.Endpoints {
+		if e.Name == siteName(i) {
+			return e.RT
+		}
+	}
+	return ""
+}
+
+func (w *world) say(s *speaker, nlri string, rts []string) {
+	rts = slices.Compact(slices.Sorted(slices.Values(rts)))
+	s.announce(nlri, rts)
+	w.said[s.name][route(nlri)] = announcement{nlri, rts}
+}
+
+func (w *world) withdraw() string {
+	s := w.anySpeaker()
+	if s == nil {
+		return "nothing"
+	}
+	for _, key := range sortedKeys(w.said[s.name]) {
+		if w.r.IntN(2) == 0 {
+			a := w.said[s.name][key]
+			delete(w.said[s.name], key)
+			s.withdraw(a.nlri)
+			return fmt.Sprintf("%s withdraws %s", s.name, a.nlri)
+		}
+	}
+	return "nothing"
+}
+
+// malformed announces a known route again in an UPDATE that is to be treated as a withdrawal.
+func (w *world) malformed() string {
+	s := w.anySpeaker()
+	if s == nil {
+		return "nothing"
+	}
+	for _, key := range sortedKeys(w.said[s.name]) {
+		a := w.said[s.name][key]
+		delete(w.said[s.name], key)
+		s.malformed(a.nlri, a.rts)
+		return fmt.Sprintf("%s sends a malformed UPDATE for %s", s.name, a.nlri)
+	}
+	return "nothing"
+}
+
+func sortedKeys(m map[string]announcement) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+func (w *world) session() string {
+	name := peerName(w.r.IntN(worldPeers))
+	if s := w.speakers[name]; s != nil {
+		w.engine.Down(s.peer, "test")
+		delete(w.speakers, name)
+		w.said[name] = map[string]announcement{}
+		return name + " goes down"
+	}
+	w.up(name)
+	return name + " comes up"
+}
+
+func (w *world) up(name string) {
+	w.speakers[name] = newSpeaker(w.t, w.engine, name)
+	w.said[name] = map[string]announcement{}
+}
+
+func TestEngineAgainstNaiveModel(t *testing.T) {
+	seeds := 16
+	if testing.Short() {
+		seeds = 4
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, uint64(seed))
+			for range 150 {
+				w.check(w.step())
+			}
+		})
+	}
+}
