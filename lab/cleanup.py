@@ -14,7 +14,7 @@ from lab.errors import LabError
 from lab.lock import Progress
 from lab.paths import ENV, RUN
 from lab.process import Process, stop
-from lab.state import State
+from lab.state import State, runs, start_time
 from lab.underlay import parallel
 
 
@@ -45,13 +45,16 @@ def remove(progress: Progress) -> None:
 def _empty(namespaces: set[str]) -> None:
     """Kills what still lives in the namespaces: clients, captures, what was started and not recorded."""
     deadline = time.monotonic() + 5
-    while pids := inhabitants(namespaces):
+    dying: dict[int, int] = {}
+    # A process on its way out has left its namespace some time before it is gone: those are waited for as well.
+    while pids := inhabitants(namespaces) | {pid for pid, start in dying.items() if runs(pid, start)}:
         if time.monotonic() > deadline:
             raise LabError(f"processes {', '.join(map(str, sorted(pids)))} in the lab's namespaces cannot be killed")
-        for pid in pids:
+        for pid in pids - set(dying):
+            dying[pid] = start_time(pid)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 def inhabitants(namespaces: set[str]) -> set[int]:
