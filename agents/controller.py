@@ -34,9 +34,11 @@ class ControllerRefused(Exception):  # noqa: N818 - an answer
 class Controller:
     """One controller, over kept-alive connections. Every call raises ControllerAway or ControllerRefused."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
         base = url.rstrip("/") + "/api/v1/"
-        self._client = httpx.AsyncClient(base_url=base, timeout=_TIMEOUT, limits=_LIMITS, trust_env=False)
+        self._client = httpx.AsyncClient(
+            base_url=base, timeout=_TIMEOUT, limits=_LIMITS, trust_env=False, transport=transport
+        )
 
     async def __aenter__(self) -> Self:
         return self

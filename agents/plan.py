@@ -9,14 +9,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from agents import evpn, lan, vpls
-from agents.kernel import (
+from agents.kernel import Bridge, Route, Rule, Snapshot, Vxlan
+from agents.operations import (
     AddAddress,
     AddBridge,
     AddFlood,
     AddRoute,
     AddRule,
     AddVxlan,
-    Bridge,
     DeleteAddress,
     DeleteFlood,
     DeleteLinks,
@@ -25,12 +25,8 @@ from agents.kernel import (
     Enslave,
     Operation,
     Release,
-    Route,
-    Rule,
     SetLink,
     SetPort,
-    Snapshot,
-    Vxlan,
     WriteSysctl,
 )
 from agents.vpls import Pseudowire

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from agents import lan, vpls
 from agents.fence import Fence, Nft, NftError, ruleset
-from agents.kernel import Operation, Snapshot, WriteSysctl, describe, index_of
+from agents.kernel import Snapshot
 from agents.netlink import Kernel, KernelError
+from agents.operations import Operation, WriteSysctl, describe, index_of
 from agents.plan import plan
 from agents.vpls import Announcement, Pseudowire
 from controller.wire.desired import Desired, Endpoint

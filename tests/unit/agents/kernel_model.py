@@ -1,0 +1,86 @@
+"""A naive model of the kernel for tests of plans: operations on dictionaries, refusing what the kernel refuses."""
+
+from dataclasses import replace
+
+from agents.kernel import Bridge, Port, Snapshot
+from agents.operations import (
+    AddAddress,
+    AddBridge,
+    AddFlood,
+    AddRoute,
+    AddRule,
+    AddVxlan,
+    DeleteAddress,
+    DeleteFlood,
+    DeleteLinks,
+    DeleteRoute,
+    DeleteRule,
+    Enslave,
+    Operation,
+    Release,
+    SetLink,
+    SetPort,
+    WriteSysctl,
+)
+
+
+def after(snapshot: Snapshot, operations: tuple[Operation, ...]) -> Snapshot:
+    for operation in operations:
+        snapshot = _after(snapshot, operation)
+    return snapshot
+
+
+def _after(s: Snapshot, operation: Operation) -> Snapshot:
+    bridges, vxlans, ports, sysctls = dict(s.bridges), dict(s.vxlans), dict(s.ports), dict(s.sysctls)
+    routes, rules = set(s.routes), set(s.rules)
+    match operation:
+        case AddBridge(name, mac, mtu):
+            assert name not in bridges
+            bridges[name] = Bridge(name, mac, mtu, up=False)
+        case AddVxlan(vxlan):
+            assert vxlan.name not in vxlans and vxlan.bridge in bridges
+            assert vxlan.vni not in {v.vni for v in vxlans.values()}
+            vxlans[vxlan.name] = replace(vxlan, flood=vxlan.flood or frozenset())
+        case SetLink(name, mac, mtu, up) if name in bridges:
+            b = bridges[name]
+            bridges[name] = replace(b, mac=mac or b.mac, mtu=mtu or b.mtu, up=b.up if up is None else up)
+        case SetLink(name, None, mtu, up):
+            v = vxlans[name]
+            vxlans[name] = replace(v, mtu=mtu or v.mtu, up=v.up if up is None else up)
+        case SetPort(name, bridge, isolated, learning):
+            assert bridge in bridges
+            vxlans[name] = replace(vxlans[name], bridge=bridge, isolated=isolated, learning=learning)
+        case Enslave(name, bridge):
+            assert bridge in bridges
+            ports[name] = Port(name, bridge)
+        case Release(name):
+            ports[name] = Port(name, None)
+        case DeleteLinks(names):
+            for name in names:
+                assert (bridges.pop(name, None) or vxlans.pop(name, None)) is not None
+                routes = {r for r in routes if r.device != name}
+                ports = {n: replace(p, bridge=None) if p.bridge == name else p for n, p in ports.items()}
+                vxlans = {n: replace(v, bridge=None) if v.bridge == name else v for n, v in vxlans.items()}
+                sysctls = {path: value for path, value in sysctls.items() if f"/{name}/" not in path}
+        case AddAddress(device, address):
+            bridges[device] = replace(bridges[device], addresses=bridges[device].addresses | {address})
+        case DeleteAddress(device, address):
+            bridges[device] = replace(bridges[device], addresses=bridges[device].addresses - {address})
+        case AddFlood(device, flood):
+            vxlans[device] = replace(vxlans[device], flood=(vxlans[device].flood or frozenset()) | {flood})
+        case DeleteFlood(device, flood):
+            vxlans[device] = replace(vxlans[device], flood=(vxlans[device].flood or frozenset()) - {flood})
+        case AddRoute(route, _):
+            assert route not in routes and bridges[route.device].up
+            routes.add(route)
+        case DeleteRoute(route):
+            routes.remove(route)
+        case AddRule(rule):
+            rules.add(rule)
+        case DeleteRule(rule):
+            rules.remove(rule)
+        case WriteSysctl(path, value):
+            sysctls[path] = value
+        case _:
+            raise AssertionError(operation)
+    return Snapshot(bridges, vxlans, ports, frozenset(routes), frozenset(rules), sysctls)

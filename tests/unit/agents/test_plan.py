@@ -1,0 +1,184 @@
+"""Plans against a naive model of the kernel: they lead to what is desired, in the right order, and then stop."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents import evpn, vpls
+from agents.kernel import MAIN, TABLES, Bridge, Flood, Port, Route, Rule, Snapshot, Vxlan
+from agents.operations import (
+    AddRoute,
+    AddVxlan,
+    DeleteLinks,
+    DeleteRoute,
+    Enslave,
+    Operation,
+    Release,
+    SetLink,
+    SetPort,
+    WriteSysctl,
+    describe,
+    index_of,
+)
+from agents.plan import plan
+from agents.vpls import Pseudowire
+from controller.wire.desired import Desired
+from controller.wire.flavours import Flavour
+from tests.unit.agents.desires import desired, endpoint, remote, vtep
+from tests.unit.agents.kernel_model import after
+
+EMPTY = Snapshot(
+    ports={name: Port(name, None) for name in ("lo", "eth0", "md1-a", "md1-b", "md2-a")},
+    sysctls={"net/ipv4/ip_forward": "0", "net/ipv4/conf/all/send_redirects": "1"},
+)
+
+
+def pseudowire(index: int, site: int) -> Pseudowire:
+    return Pseudowire(site, vpls.receive_label(index, site), (9 << 12) | index, vtep(site))
+
+
+@st.composite
+def states(draw: st.DrawFn) -> tuple[Desired, dict[int, frozenset[Pseudowire]]]:
+    """A desired state of up to three endpoints, and pseudowires to some of the remotes."""
+    endpoints, wires = [], {}
+    for index in sorted(draw(st.sets(st.integers(1, 3)))):
+        flavour = draw(st.sampled_from(Flavour))
+        sites = draw(st.sets(st.integers(10, 14)))
+        endpoints.append(
+            endpoint(
+                index,
+                index,
+                flavour,
+                remotes=[remote(endpoint(s, flavour=flavour)) for s in sorted(sites)],
+                mtu=draw(st.sampled_from((1400, 1450))),
+                vtep=draw(st.sampled_from(("192.0.2.1", "192.0.2.200"))),
+                **({"vni": 10000 + index} if flavour is Flavour.EVPN else {}),
+            )
+        )
+        if flavour is Flavour.VPLS:
+            wires[index] = frozenset(pseudowire(index, s) for s in sites if draw(st.booleans()))
+    return desired(*endpoints), wires
+
+
+@given(states(), states())
+def test_a_plan_leads_there_and_ends(
+    one: tuple[Desired, dict[int, frozenset[Pseudowire]]], two: tuple[Desired, dict[int, frozenset[Pseudowire]]]
+) -> None:
+    """From nothing to one state, to another, to nothing: each plan, done, leaves nothing to do, and in the end the
+    kernel is as before."""
+    kernel = EMPTY
+    for state in (one, two, (desired(), {})):
+        kernel = after(kernel, plan(*state, kernel).operations)
+        assert plan(*state, kernel).operations == ()
+        assert {v.name for v in kernel.vxlans.values() if v.name.startswith("pw")} == {
+            f"pw{index}.{p.ve_id}" for index, wires in state[1].items() for p in wires
+        }
+        assert set(kernel.bridges) == {f"lan{e.index}" for e in state[0].endpoints}
+        assert all(v.isolated for v in kernel.vxlans.values() if v.name.startswith("pw"))
+    assert not (kernel.bridges or kernel.vxlans or kernel.routes or kernel.rules)
+    assert kernel.ports == EMPTY.ports
+
+
+@given(states(), states())
+def test_order(
+    one: tuple[Desired, dict[int, frozenset[Pseudowire]]], two: tuple[Desired, dict[int, frozenset[Pseudowire]]]
+) -> None:
+    """Routes go before tunnels go; tunnels come before routes come."""
+    operations = plan(*two, after(EMPTY, plan(*one, EMPTY).operations)).operations
+    order = [DeleteRoute, DeleteLinks, AddVxlan, AddRoute]
+    places = [order.index(type(o)) for o in operations if type(o) in order]
+    assert places == sorted(places)
+
+
+JOINED = desired(endpoint(1, remotes=[remote(endpoint(2))]))
+WIRES = {1: frozenset({pseudowire(1, 2)})}
+KERNEL = after(EMPTY, plan(JOINED, WIRES, EMPTY).operations)
+
+
+def test_a_vpls_lan_in_full() -> None:
+    assert KERNEL.vxlans == {
+        "pw1.2": Vxlan(
+            "pw1.2", 4098, "192.0.2.1", 1450, "lan1", True, True, True, frozenset({Flood("192.0.2.2", (9 << 12) | 1)})
+        )
+    }
+    bridge = KERNEL.bridges["lan1"]
+    assert (bridge.addresses, bridge.up, bridge.mtu) == (frozenset({"10.1.0.1/24"}), True, 1450)
+    assert KERNEL.routes == {Route("10.2.0.0/24", "lan1", MAIN), Route("10.2.0.0/24", "lan1", TABLES + 1)}
+    assert KERNEL.rules == {Rule(5001, 2, interface="lan1"), Rule(5001, 2, source="10.1.0.1")}
+    assert [p.name for p in KERNEL.ports.values() if p.bridge == "lan1"] == ["md1-a", "md1-b"]
+    assert KERNEL.sysctls["net/ipv4/ip_forward"] == "1"
+    assert KERNEL.sysctls["net/ipv4/conf/lan1/arp_accept"] == "1"
+    assert KERNEL.sysctls["net/ipv4/neigh/lan1/retrans_time_ms"] == "100"
+
+
+PW = KERNEL.vxlans["pw1.2"]
+
+
+@pytest.mark.parametrize(
+    ("damaged", "repair"),
+    [
+        (replace(PW, isolated=False), [SetPort("pw1.2", "lan1", True, True)]),
+        (replace(PW, bridge=None), [SetPort("pw1.2", "lan1", True, True)]),
+        (replace(PW, up=False), [SetLink("pw1.2", up=True)]),
+        (replace(PW, mtu=1500), [SetLink("pw1.2", mtu=1450)]),
+        (replace(PW, vni=99), [DeleteLinks(("pw1.2",)), AddVxlan(PW)]),
+        (replace(PW, local="192.0.2.99"), [DeleteLinks(("pw1.2",)), AddVxlan(PW)]),
+    ],
+)
+def test_only_what_differs_is_changed(damaged: Vxlan, repair: list[Operation]) -> None:
+    assert list(plan(JOINED, WIRES, replace(KERNEL, vxlans={"pw1.2": damaged})).operations) == repair
+
+
+def test_bridge_sysctl_and_port_are_repaired() -> None:
+    damaged = replace(
+        KERNEL,
+        bridges={"lan1": Bridge("lan1", "02:00:00:00:00:00", 1450, True, frozenset({"10.1.0.1/24"}))},
+        ports=dict(KERNEL.ports) | {"md1-a": Port("md1-a", None), "eth0": Port("eth0", "lan1")},
+        sysctls=dict(KERNEL.sysctls) | {"net/ipv4/ip_forward": "0"},
+    )
+    operations = plan(JOINED, WIRES, damaged).operations
+    assert Release("eth0") in operations and Enslave("md1-a", "lan1") in operations
+    assert WriteSysctl("net/ipv4/ip_forward", "1") in operations
+    assert SetLink("lan1", mac=KERNEL.bridges["lan1"].mac) in operations
+    assert len(operations) == 4
+
+
+def test_evpn_routes_follow_the_flood_entries() -> None:
+    """FRR decides which tunnels there are; a route comes and goes with its entry, and the entries are left alone."""
+    want = desired(endpoint(1, flavour=Flavour.EVPN, remotes=[remote(endpoint(2, flavour=Flavour.EVPN))]))
+    kernel = after(EMPTY, plan(want, {}, EMPTY).operations)
+    assert kernel.vxlans["vx1"] == replace(evpn.device(want.endpoints[0]), flood=frozenset())
+    assert kernel.routes == frozenset()
+    filled = replace(kernel, vxlans={"vx1": replace(kernel.vxlans["vx1"], flood=frozenset({Flood(vtep(2), 10000)}))})
+    operations = plan(want, {}, filled).operations
+    assert [type(o) for o in operations] == [AddRoute, AddRoute]
+    emptied = replace(after(filled, operations), vxlans=kernel.vxlans)
+    assert [type(o) for o in plan(want, {}, emptied).operations] == [DeleteRoute, DeleteRoute]
+
+
+def test_ports_that_cannot_be_had_are_said() -> None:
+    two = desired(endpoint(1, ports=["md*", "lo"]), endpoint(2, index=2, ports=["md2-*", "virbr-port"]))
+    present = dict(EMPTY.ports) | {"virbr-port": Port("virbr-port", "virbr0")}
+    outcome = plan(two, {}, replace(EMPTY, ports=present))
+    assert outcome.problems == {
+        2: ["port md2-a already belongs to endpoint e1", "port virbr-port is on bridge virbr0, which is not ours"]
+    }
+    assert not any(isinstance(o, Enslave) and o.name in ("lo", "virbr-port") for o in outcome.operations)
+
+
+def test_two_lans_reach_the_same_remote_by_their_own_tables() -> None:
+    far = remote(endpoint(9))
+    two = desired(endpoint(1, remotes=[far]), endpoint(2, index=2, remotes=[far]))
+    kernel = after(EMPTY, plan(two, {i: frozenset({pseudowire(i, 9)}) for i in (1, 2)}, EMPTY).operations)
+    assert {(r.device, r.table) for r in kernel.routes} == {
+        ("lan1", MAIN), ("lan1", 5001), ("lan2", MAIN), ("lan2", 5002)
+    }  # fmt: skip
+
+
+@given(states())
+def test_operations_have_words_and_an_endpoint(state: tuple[Desired, dict[int, frozenset[Pseudowire]]]) -> None:
+    for operation in plan(*state, EMPTY).operations:
+        assert describe(operation) and "\n" not in describe(operation)
+        assert index_of(operation) in {0, *(e.index for e in state[0].endpoints)}

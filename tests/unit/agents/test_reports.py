@@ -1,0 +1,65 @@
+"""From a snapshot to a report, and to what `weft-agent show` prints."""
+
+import json
+from dataclasses import replace
+
+from agents import vpls
+from agents.kernel import Flood, Snapshot
+from agents.plan import plan
+from agents.reports import report, same
+from agents.show import text
+from agents.vpls import Pseudowire
+from controller.wire.flavours import Flavour
+from tests.unit.agents.desires import desired, endpoint, remote, vtep
+from tests.unit.agents.kernel_model import after
+
+WANT = desired(endpoint(1, remotes=[remote(endpoint(2)), remote(endpoint(3))]))
+KERNEL = after(Snapshot(), plan(WANT, {1: frozenset({Pseudowire(2, 4098, 8193, vtep(2))})}, Snapshot()).operations)
+
+
+def test_vpls() -> None:
+    said = report(WANT, KERNEL, {"192.0.2.250": "established"}, {1: ["a problem"]}, "1")
+    (state,) = said.endpoints
+    (tunnel,) = state.tunnels
+    assert tunnel.model_dump() == {
+        "remote": "e2", "vtep": vtep(2), "ve_id": 2, "rx_vni": 4098, "tx_vni": 8193, "device": "pw1.2"
+    }  # fmt: skip
+    assert state.routes == ["10.2.0.0/24"] and state.bridge == "lan1"
+    assert state.problems == ["a problem", "no tunnel to e3: BGP has no usable route of it"]
+    assert [s.state for s in said.speakers] == ["established"]
+    assert said.resident_bytes > 1e6
+
+
+def test_a_tunnel_counts_only_if_frames_can_take_it() -> None:
+    whole = KERNEL.vxlans["pw1.2"]
+    for broken in (replace(whole, up=False), replace(whole, bridge=None), replace(whole, flood=frozenset())):
+        assert report(WANT, replace(KERNEL, vxlans={"pw1.2": broken}), {}, {}, "1").endpoints[0].tunnels == []
+
+
+def test_an_unknown_pseudowire_is_reported_without_a_name() -> None:
+    stray = vpls.device(WANT.endpoints[0], Pseudowire(9, 4105, 1, vtep(9)))
+    (tunnel,) = report(WANT, replace(KERNEL, vxlans={"pw1.9": stray}), {}, {}, "1").endpoints[0].tunnels
+    assert (tunnel.remote, tunnel.ve_id) == (None, 9)
+
+
+def test_evpn() -> None:
+    want = desired(endpoint(1, flavour=Flavour.EVPN, remotes=[remote(endpoint(2, flavour=Flavour.EVPN))]))
+    kernel = after(Snapshot(), plan(want, {}, Snapshot()).operations)
+    kernel = replace(kernel, vxlans={"vx1": replace(kernel.vxlans["vx1"], flood=frozenset({Flood(vtep(2), 10000)}))})
+    (state,) = report(want, kernel, {}, {}, "1").endpoints
+    assert [(t.remote, t.ve_id, t.rx_vni, t.tx_vni) for t in state.tunnels] == [("e2", None, 10000, 10000)]
+    assert state.problems == []
+
+
+def test_the_process_own_footprint_makes_no_new_report() -> None:
+    one = report(WANT, KERNEL, {}, {}, "1")
+    assert same(one, one.model_copy(update={"resident_bytes": 1, "cpu_seconds": 99.0}))
+    assert not same(one, one.model_copy(update={"version": 2}))
+
+
+def test_show() -> None:
+    assert json.loads(text(KERNEL, "json"))["lans"][0]["tunnels"] == [
+        {"device": "pw1.2", "up": True, "receives_on": 4098, "vtep": vtep(2), "sends_on": 8193}
+    ]
+    assert "tunnel  pw1.2  to 192.0.2.2  rx 4098  tx 8193" in text(KERNEL, "table")
+    assert text(Snapshot(), "table") == "no LAN"
