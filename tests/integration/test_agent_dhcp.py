@@ -136,14 +136,14 @@ class Client:
         command = ["ip", "netns", "exec", space.name, *argv]
         self.process = subprocess.Popen(command, stdout=self._output, stderr=self._output)
 
-    async def news(self, word: str, times: int = 1) -> str:
-        """What was logged when `word` happened for the `times`-th time."""
+    async def news(self, *words: str, times: int = 1) -> str:
+        """What was logged when one of `words` happened for the `times`-th time."""
         for _ in range(500):
-            lines = [line for line in self._log.read_text().splitlines() if line.startswith(f"{word} ")]
+            lines = [line for line in self._log.read_text().splitlines() if line.split()[0] in words]
             if len(lines) >= times:
                 return lines[times - 1]
             await asyncio.sleep(0.02)
-        raise AssertionError(f"no {word}: {self._log.read_text()}{self.said()}")
+        raise AssertionError(f"no {words}: {self._log.read_text()}{self.said()}")
 
     async def end(self) -> int:
         """Waits until the client ends by itself."""
@@ -200,10 +200,11 @@ async def test_udhcpc_leases_renews_and_releases(lan: Lan, clients: Callable[...
         before = len(plan.asked)
         client.process.send_signal(signal.SIGUSR1)
         assert (await client.news("renew")).startswith("renew 10.1.0.2/24 ")
-        assert len(plan.asked) == before + 1
-        assert plan.asked[-1] == LeaseRequest(
+        # Once or more: udhcpc misses an answer that comes before it has closed the socket it asked from.
+        renewal = LeaseRequest(
             endpoint="ada", mac=PHONE, client_id="0102005e000001", hostname="phone", address="10.1.0.2"
         )
+        assert set(plan.asked[before:]) == {renewal}
         client.process.send_signal(signal.SIGUSR2)
         await until("released", lambda: bool(plan.released))
         assert plan.released == [
@@ -280,7 +281,8 @@ async def test_a_plan_out_of_reach_is_silence_not_refusal(
         assert "nak " not in client.said()
         plan.reachable = True
         client.process.send_signal(signal.SIGUSR1)
-        assert "10.1.0.2/24" in await client.news("bound", times=2)
+        # As a renewal or, when it gave that up meanwhile, as a new lease.
+        assert "10.1.0.2/24" in await client.news("renew", "bound", times=2)
 
 
 async def test_two_servers_on_one_bridge_are_refused(lan: Lan) -> None:
