@@ -12,7 +12,7 @@ import time
 from lab import netns
 from lab.errors import LabError
 from lab.lock import Progress
-from lab.paths import ENV, RUN
+from lab.paths import ENV, LAB, RUN, STATE
 from lab.process import Process, stop
 from lab.state import State, runs, start_time
 from lab.underlay import parallel
@@ -39,7 +39,18 @@ def remove(progress: Progress) -> None:
         raise LabError(f"these namespaces could not be removed: {', '.join(left)}")
     shutil.rmtree(RUN, ignore_errors=True)
     ENV.unlink(missing_ok=True)
+    _keep_logs()
     State.forget()
+
+
+def _keep_logs() -> None:
+    """Of build/lab the logs stay; tokens, credentials, databases and captures of a lab that is gone do not."""
+    for path in sorted(LAB.rglob("*"), reverse=True):
+        if path.is_dir() and not path.is_symlink():
+            with contextlib.suppress(OSError):  # not empty: it holds a log
+                path.rmdir()
+        elif path.suffix != ".log" and path != STATE:
+            path.unlink(missing_ok=True)
 
 
 def _empty(namespaces: set[str]) -> None:

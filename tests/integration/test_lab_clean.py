@@ -14,7 +14,7 @@ from lab import netns
 from lab.cleanup import inhabitants
 from lab.errors import LabError
 from lab.lock import LabLock
-from lab.paths import ENV, LOCK, ROOT, RUN, STATE
+from lab.paths import ENV, LAB, LOCK, ROOT, RUN, STATE
 from lab.region import Region
 from lab.state import runs, start_time
 from lab.topology import load
@@ -55,6 +55,7 @@ def assert_clean(outside: Outside, lived: dict[int, int]) -> None:
     assert not [name for name in NAMES if f"/{name} " in mounts], "mounts"
     assert "weft-lab" not in mounts
     assert not [path for path in (RUN, LOCK, ENV, STATE) if path.exists()], "files"
+    assert [path for path in LAB.rglob("*") if path.is_file() and path.suffix != ".log"] == [], "only logs stay"
     assert Outside.now() == outside
 
 
