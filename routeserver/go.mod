@@ -8,7 +8,11 @@ tool (
 	honnef.co/go/tools/cmd/staticcheck
 )
 
-require github.com/osrg/gobgp/v4 v4.8.0
+require (
+	github.com/osrg/gobgp/v4 v4.8.0
+	github.com/vishvananda/netns v0.0.5
+	google.golang.org/grpc v1.82.1
+)
 
 require (
 	github.com/BurntSushi/toml v1.5.0 // indirect
@@ -48,7 +52,6 @@ require (
 	github.com/spf13/viper v1.20.1 // indirect
 	github.com/subosito/gotenv v1.6.0 // indirect
 	github.com/vishvananda/netlink v1.3.1 // indirect
-	github.com/vishvananda/netns v0.0.5 // indirect
 	go.uber.org/atomic v1.9.0 // indirect
 	go.uber.org/multierr v1.9.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
@@ -60,7 +63,6 @@ require (
 	golang.org/x/time v0.12.0 // indirect
 	golang.org/x/tools v0.44.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260414002931-afd174a4e478 // indirect
-	google.golang.org/grpc v1.82.1 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	honnef.co/go/tools v0.7.0 // indirect
