@@ -1,11 +1,11 @@
-"""A small region for agents' tests: PEs and devices in network namespaces `weft-agv-*`, real gobgpd, route
-reflectors in the middle, and a controller stub in this process (test-only: it serves desired states and keeps
-reports; it decides nothing)."""
+"""A small region for agents' tests: PEs and devices in network namespaces `weft-agv-*`, real gobgpd, a pair of route
+servers in the middle, and a controller stub in this process (test-only: it serves desired states and keeps reports;
+it decides nothing)."""
 
 import asyncio
 import contextlib
 import ctypes
-import json
+import http.client
 import os
 import shutil
 import signal
@@ -28,12 +28,14 @@ from starlette.routing import Route
 from controller.wire.desired import Desired, Endpoint, Remote, Speaker
 from controller.wire.flavours import Flavour
 from controller.wire.reports import Report
+from controller.wire.rulesets import Endpoint as Member
+from controller.wire.rulesets import Peer, RuleSet, Vcp
 
 ROOT = Path(__file__).parents[2]
 PREFIX = "weft-agv-"
-GOBGPD = next((p for p in (ROOT / "build/bin/gobgpd", Path("/tmp/weft-agv/gobgpd")) if p.exists()), None)
-CORE, REFLECTORS, STUB = "10.98.0.254", ("10.98.0.253", "10.98.0.252"), ("10.98.0.254", 8080)
-ASN, RT = 65000, "65000:100"  # without rewriting in the middle all endpoints share one route target
+GOBGPD, ROUTE_SERVER = ROOT / "build/bin/gobgpd", ROOT / "build/bin/weft-routeserver"
+CORE, ROUTE_SERVERS, STUB = "10.98.0.254", ("10.98.0.253", "10.98.0.252"), ("10.98.0.254", 8080)
+ASN, CONTROL_PORT = 65000, 9179
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -41,8 +43,8 @@ def usable() -> str | None:
     """Why these tests cannot run here; None if they can."""
     if os.geteuid() != 0:
         return "needs root"
-    if GOBGPD is None:
-        return "needs build/bin/gobgpd (make build)"
+    if not (GOBGPD.exists() and ROUTE_SERVER.exists()):
+        return "needs build/bin/gobgpd and build/bin/weft-routeserver (make build)"
     return None if shutil.which("nft") and shutil.which("ip") else "needs ip and nft"
 
 
@@ -54,24 +56,38 @@ def run(*words: str, namespace: str | None = None, check: bool = True) -> str:
     return done.stdout
 
 
-def listening_socket(namespace: str, address: tuple[str, int]) -> socket.socket:
-    """A socket that listens inside a namespace, for a server in this process."""
-    made: list[socket.socket] = []
+def inside(namespace: str, make: Callable[[socket.socket], object]) -> socket.socket:
+    """A TCP socket of a namespace, for use in this process. `make` binds or connects it."""
+    made: list[socket.socket | OSError] = []
 
     def work() -> None:
         with Path(f"/run/netns/{PREFIX}{namespace}").open() as file:
             if _libc.setns(file.fileno(), 0) != 0:
                 raise OSError(ctypes.get_errno(), "setns")
-        listener = socket.socket()
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen()
-        made.append(listener)
+        fresh = socket.socket()
+        try:
+            make(fresh)
+        except OSError as error:
+            fresh.close()
+            made.append(error)
+        else:
+            made.append(fresh)
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
+    if isinstance(made[0], OSError):
+        raise made[0]
     return made[0]
+
+
+def listening_socket(namespace: str, address: tuple[str, int]) -> socket.socket:
+    def listen(fresh: socket.socket) -> None:
+        fresh.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        fresh.bind(address)
+        fresh.listen()
+
+    return inside(namespace, listen)
 
 
 class StubController:
@@ -175,8 +191,9 @@ class Region:
         self._underlay()
         for number in self.sites:
             self._site(number)
-        for number, address in enumerate(REFLECTORS, 1):
-            self.start_reflector(number, address)
+        (directory / "control").write_text("control-token")
+        for number in (1, 2):
+            self.start_route_server(number)
         for number in self.sites:
             self.start_gobgpd(number)
 
@@ -184,7 +201,7 @@ class Region:
         self._namespace("core")
         core = ["ip", "-n", PREFIX + "core"]
         run(*core, "link", "add", "core", "type", "bridge")
-        for address in (CORE, *REFLECTORS):
+        for address in (CORE, *ROUTE_SERVERS):
             run(*core, "addr", "add", f"{address}/24", "dev", "core")
         run(*core, "link", "set", "core", "up")
 
@@ -220,22 +237,39 @@ class Region:
         process.send_signal(sign)
         process.wait(10)
 
-    def start_reflector(self, number: int, address: str) -> None:
-        clients = [
-            {
-                "config": {"neighbor-address": vtep(n), "peer-as": ASN},
-                "transport": {"config": {"passive-mode": True, "local-address": address}},
-                "route-reflector": {"config": {"route-reflector-client": True, "route-reflector-cluster-id": address}},
-                "afi-safis": [{"config": {"afi-safi-name": "l2vpn-vpls"}}],
-            }
-            for n in self.sites
-        ]
-        settings = {"as": ASN, "router-id": address, "port": 179, "local-address-list": [address]}
-        config = self.directory / f"reflector{number}.json"
-        config.write_text(json.dumps({"global": {"config": settings}, "neighbors": clients}))
-        api = f"127.0.0.1:{50100 + number}"
-        command = (str(GOBGPD), "-f", str(config), "-t", "json", "--api-hosts", api, "-l", "warn")
-        self.start(f"reflector{number}", "core", *command)
+    def start_route_server(self, number: int) -> None:
+        name, address = f"rs{number}", ROUTE_SERVERS[number - 1]
+        where = ("--listen", f"{address}:179", "--control", f"{address}:{CONTROL_PORT}", "--router-id", address)
+        files = ("--token-file", str(self.directory / "control"), "--state", str(self.directory / name))
+        self.start(name, "core", str(ROUTE_SERVER), "--name", name, *where, *files, "--confirm-wait", "100ms")
+
+    def rules(self, generation: int, *pools: set[str], further: tuple[Member, ...] = ()) -> None:
+        """Gives both route servers a rule set: one endpoint for each site, `further` ones, and pools of endpoints."""
+        rules = RuleSet(
+            generation=generation,
+            peers=[Peer(name=f"c{n}", address=vtep(n), asn=ASN) for n in self.sites],
+            endpoints=sorted((*(member(f"e{n}", n, n) for n in self.sites), *further), key=lambda m: m.name),
+            vcps=[Vcp(name=f"pool{i}", members=sorted(pool)) for i, pool in enumerate(pools)],
+        )
+        for address in ROUTE_SERVERS:
+            self._put(address, rules.model_dump_json())
+
+    def _put(self, address: str, document: str) -> None:
+        deadline = time.monotonic() + 5
+        while True:
+            try:
+                connected = inside("core", lambda fresh: fresh.connect((address, CONTROL_PORT)))
+                break
+            except ConnectionRefusedError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+        connection = http.client.HTTPConnection(address, CONTROL_PORT)
+        connection.sock = connected
+        headers = {"Authorization": "Bearer control-token", "Content-Type": "application/json"}
+        connection.request("PUT", "/v1/ruleset", body=document, headers=headers)
+        with contextlib.closing(connection), connection.getresponse() as response:
+            assert response.status == 200, response.read()
 
     def start_gobgpd(self, n: int) -> None:
         self.start(f"gobgpd{n}", f"pe{n}", str(GOBGPD), "--api-hosts", "127.0.0.1:50051", "-l", "warn")
@@ -262,6 +296,15 @@ class Region:
                 run("ip", "netns", "del", name, check=False)
 
 
+def member(name: str, site: int, number: int) -> Member:
+    """An endpoint as route servers know it: at that site, with that site number."""
+    return Member(name=name, peer=f"c{site}", family="l2vpn-vpls", rt=target(number), rd=target(number))
+
+
+def target(n: int) -> str:
+    return f"{ASN}:{n}"
+
+
 def vtep(n: int) -> str:
     return f"10.98.0.{n}"
 
@@ -276,8 +319,8 @@ def desired(n: int, remotes: set[int], version: int, ve_ids: dict[int, int] | No
         prefix=f"10.{n}.0.0/24",
         gateway=f"10.{n}.0.1",
         ports=["md*"],
-        rt=RT,
-        rd=f"{ASN}:{n}",
+        rt=target(n),
+        rd=target(n),
         ve_id=ve[n],
         vni=None,
         vtep=vtep(n),
@@ -295,7 +338,7 @@ def desired(n: int, remotes: set[int], version: int, ve_ids: dict[int, int] | No
         asn=ASN,
         router_id=vtep(n),
         vtep=vtep(n),
-        speakers=[Speaker(name=f"rs{i}", address=a, asn=ASN) for i, a in enumerate(REFLECTORS, 1)],
+        speakers=[Speaker(name=f"rs{i}", address=a, asn=ASN) for i, a in enumerate(ROUTE_SERVERS, 1)],
         endpoints=[endpoint.model_copy(update=changes)],
     )
 

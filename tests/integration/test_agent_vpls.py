@@ -15,7 +15,17 @@ import pytest_asyncio
 
 from controller.wire.reports import Report
 from tests.integration import agent_region as region_of
-from tests.integration.agent_region import REFLECTORS, Region, StubController, desired, monitoring, pinging, run, vtep
+from tests.integration.agent_region import (
+    Region,
+    StubController,
+    desired,
+    member,
+    monitoring,
+    pinging,
+    run,
+    target,
+    vtep,
+)
 
 reason = region_of.usable()
 pytestmark = [
@@ -33,8 +43,9 @@ class Cloudlets:
         self.region, self.stub, self.version = region, stub, 0
 
     async def want(self, pool: set[int], wait: bool = True, **changes: Any) -> int:
-        """Sets all three cloudlets' desired states so that `pool` is joined; waits for reports that agree."""
+        """Sets rule sets and all desired states so that `pool` is joined; waits for reports that agree."""
         self.version += 1
+        await asyncio.to_thread(self.region.rules, self.version, {f"e{n}" for n in pool})
         for n in ALL:
             remotes = pool - {n} if n in pool else set()
             await self.stub.set(desired(n, remotes, self.version, **changes))
@@ -181,11 +192,11 @@ async def test_killing_one_route_server_loses_no_ping(cloudlets: Cloudlets) -> N
     await cloudlets.want(ALL)
     with pinging("md1", "10.2.0.2") as finish:
         await asyncio.sleep(0.3)
-        cloudlets.region.stop("reflector1", signal.SIGKILL)
+        cloudlets.region.stop("rs1", signal.SIGKILL)
         await asyncio.sleep(1.5)
         sent, received = finish()
     assert sent > 50 and received == sent
-    cloudlets.region.start_reflector(1, REFLECTORS[0])
+    cloudlets.region.start_route_server(1)
     version = cloudlets.version
     for n in ALL:
         await cloudlets.stub.wait(
@@ -254,10 +265,11 @@ async def test_two_lans_that_reach_one_remote(cloudlets: Cloudlets) -> None:
     run(*pe, "link", "add", "xd0", "type", "veth", "peer", "name", "eth9", "netns", "weft-agv-md1")
     try:
         cloudlets.version = version
+        cloudlets.region.rules(version, {"e1", "e2"}, {"e1b", "e2"}, further=(member("e1b", 1, 11),))
         one, two = desired(1, {2}, version), desired(2, {1}, version)
         second = one.endpoints[0].model_copy(
             update={"name": "e1b", "index": 2, "prefix": "10.11.0.0/24", "gateway": "10.11.0.1", "ports": ["xd*"],
-                    "ve_id": 11, "rd": "65000:11"}
+                    "ve_id": 11, "rd": target(11), "rt": target(11)}
         )  # fmt: skip
         back = two.endpoints[0].remotes[0].model_copy(update={"endpoint": "e1b", "prefix": "10.11.0.0/24", "ve_id": 11})
         await cloudlets.stub.set(one.model_copy(update={"endpoints": [*one.endpoints, second]}))
