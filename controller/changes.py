@@ -92,6 +92,7 @@ class Changes:
         self._events = events
         self._turn = asyncio.Lock()
         self._rules: RuleSet | None = None
+        self._fingerprint = ""
 
     def rules(self) -> RuleSet:
         """The whole rule set at the current generation."""
@@ -105,14 +106,29 @@ class Changes:
         async with self._database.write() as session:
             self.intent = await intents.load(session)
             latest = await generations.current(session)
+            self._fingerprint = fingerprint
+            renewed = self.intent
             if latest is None or latest.fabric != fingerprint:
-                number = self.intent.generation + 1
-                cloudlets = {n: replace(c, version=number) for n, c in self.intent.cloudlets.items()}
-                renewed = replace(self.intent, generation=number, cloudlets=cloudlets)
-                session.add(GenerationRow(number=number, cause="other settings", fabric=fingerprint))
-                await intents.save(session, self.intent, renewed)
-                self.intent = renewed
-        self._fingerprint = fingerprint
+                renewed = await self._renewed(session, self.intent.generation + 1, "other settings")
+        self.intent = renewed
+
+    async def renew(self, above: int) -> None:
+        """Makes a generation greater than `above` in which every desired state is new, and sends it out: a route server
+        was found ahead of the database, which therefore is an old copy."""
+        async with self._turn:
+            async with self._database.write() as session:
+                old = self.intent
+                number = max(old.generation, above) + 1
+                new = await self._renewed(session, number, f"a route server was at generation {above}")
+            self.intent = new
+            self._send(old, new, [], frozenset(new.cloudlets))
+
+    async def _renewed(self, session: AsyncSession, number: int, cause: str) -> Intent:
+        cloudlets = {name: replace(c, version=number) for name, c in self.intent.cloudlets.items()}
+        renewed = replace(self.intent, generation=number, cloudlets=cloudlets)
+        session.add(GenerationRow(number=number, cause=cause, fabric=self._fingerprint))
+        await intents.save(session, self.intent, renewed)
+        return renewed
 
     async def apply(self, edit: Edit, cause: str, also: Also | None = None, guard: Guard | None = None) -> ChangeResult:
         """Makes a change and waits until it is in force, or until the agents' time is over. In the same transaction,

@@ -40,7 +40,7 @@ class Journal:
         self._queue: asyncio.Queue[Entry] = asyncio.Queue(WAITING)
         self.dropped = 0
 
-    def note(self, type: str, subject: str, text: str, **data: Any) -> None:
+    def note(self, type: str, subject: str, text: str, /, **data: Any) -> None:
         """Writes an event down soon."""
         self._put(Entry(type, subject, text, data))
 

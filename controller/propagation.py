@@ -23,7 +23,8 @@ Waiting = tuple[Change, asyncio.Future[Receipt | None]]
 
 class Propagation:
     """One route server. `current` gives the rule set as it is now, `heard` takes its events, `last_heard`
-    says where to go on after, `turned` is told when it comes and goes."""
+    says where to go on after, `turned` is told when it comes and goes, and
+    `overtake` makes a generation greater than one that a server was found ahead with."""
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class Propagation:
         heard: Callable[[str, str, ServerEvent], Awaitable[None]],
         last_heard: Callable[[str, str], Awaitable[int]],
         turned: Callable[[str, bool, str], Awaitable[None]],
+        overtake: Callable[[int], Awaitable[None]],
     ) -> None:
         self.name = name
         self.client = client
@@ -40,7 +42,7 @@ class Propagation:
         self.error = "not reached yet"
         self.generation: int | None = None
         self._current, self._heard, self._turned = current, heard, turned
-        self._last_heard = last_heard
+        self._last_heard, self._overtake = last_heard, overtake
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
         self._latest: Receipt | None = None
         self._started_at = ""
@@ -79,6 +81,9 @@ class Propagation:
         found = await self.client.rule_set()
         while True:
             wanted = self._current()
+            if found != wanted and found.generation >= wanted.generation:
+                await self._overtake(found.generation)
+                continue
             if found != wanted:
                 log.info("%s: generation %s, sending %s whole", self.name, found.generation, wanted.generation)
                 await self.client.replace(wanted)

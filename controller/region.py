@@ -95,7 +95,9 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
     for server in settings.route_servers:
         client = RouteServerClient(server, token, settings.agent_timeout)
         changes.route_servers.append(
-            Propagation(server.name, client, changes.rules, journal.heard, journal.last_heard, journal.turned)
+            Propagation(
+                server.name, client, changes.rules, journal.heard, journal.last_heard, journal.turned, changes.renew
+            )
         )
     tasks = [asyncio.create_task(work) for work in (journal.run(), _sweep(region))]
     tasks += [asyncio.create_task(server.run(), name=server.name) for server in changes.route_servers]

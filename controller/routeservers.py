@@ -57,8 +57,13 @@ class RouteServerClient:
         return await self._call("GET", "/v1/status")
 
     async def rule_set(self) -> RuleSet:
-        """The rule set in force."""
-        return _parsed(RuleSet, await self._call("GET", "/v1/ruleset"))
+        """The rule set in force; that of a server which never had one is empty, at generation 0."""
+        try:
+            return _parsed(RuleSet, await self._call("GET", "/v1/ruleset"))
+        except RefusedByRouteServer as refused:
+            if refused.status != httpx.codes.NOT_FOUND:
+                raise
+            return RuleSet(generation=0, peers=[], endpoints=[], vcps=[])
 
     async def replace(self, rules: RuleSet) -> Receipt:
         """Puts a whole rule set in force."""
@@ -90,9 +95,11 @@ class RouteServerClient:
                 if source.response.is_error:
                     raise Unreachable(f"events: HTTP {source.response.status_code}")
                 async for event in source.aiter_sse():
-                    number = int(event.id) if event.id.isdigit() else 0
-                    yield ServerEvent(number, event.event, json.loads(event.data))
-        except (httpx.HTTPError, SSEError, ValueError) as error:
+                    data = json.loads(event.data)
+                    number = int(event.id) if event.id.isdigit() else int(data.get("seq", 0))
+                    kind = event.event if event.event != "message" else str(data.get("kind", "event"))
+                    yield ServerEvent(number, kind, data)
+        except (httpx.HTTPError, SSEError, ValueError, AttributeError) as error:
             raise Unreachable(str(error) or type(error).__name__) from error
         raise Unreachable("closed the stream of events")
 

@@ -22,6 +22,8 @@ from controller.problems import FieldError, Problem, response
 MAX_BODY = 4 * 1024 * 1024
 """Bytes: a report of a cloudlet with thousands of tunnels stays well below it."""
 
+MOST_THROWN_AWAY = 16 * MAX_BODY
+
 SECRETS = ("token",)
 """Fields of an answer that are not kept: a repetition does not show a secret again."""
 
@@ -37,7 +39,7 @@ class Bodies:
             await self._app(scope, receive, send)
             return
         try:
-            body = await _read(Headers(scope=scope), receive)
+            body = await _read(receive)
             if body is None:
                 return
             await self._once(scope, body, receive, send)
@@ -128,11 +130,9 @@ def _without_secrets(body: bytes) -> bytes:
     return json.dumps({k: None if k in SECRETS else v for k, v in document.items()}).encode()
 
 
-async def _read(headers: Headers, receive: Receive) -> bytes | None:
-    """The body; None if the client went away in the middle of it."""
-    length = headers.get("content-length", "0")
-    if length.isdigit() and int(length) > MAX_BODY:
-        raise _too_large()
+async def _read(receive: Receive) -> bytes | None:
+    """The body; None if the client went away in the middle of it. What is too large is read to its end, within reason,
+    and thrown away: a client that is still sending would not see the answer."""
     chunks: list[bytes] = []
     size = 0
     while True:
@@ -141,15 +141,13 @@ async def _read(headers: Headers, receive: Receive) -> bytes | None:
             return None
         chunk = message.get("body", b"")
         size += len(chunk)
-        if size > MAX_BODY:
-            raise _too_large()
-        chunks.append(chunk)
-        if not message.get("more_body", False):
-            return b"".join(chunks)
-
-
-def _too_large() -> Problem:
-    return Problem(413, f"The body is larger than {MAX_BODY} bytes.", headers={"Connection": "close"})
+        if size <= MAX_BODY:
+            chunks.append(chunk)
+        if size > MOST_THROWN_AWAY or not message.get("more_body", False):
+            break
+    if size > MAX_BODY:
+        raise Problem(413, f"The body is larger than {MAX_BODY} bytes.", headers={"Connection": "close"})
+    return b"".join(chunks)
 
 
 def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:

@@ -27,7 +27,7 @@ def parse_prefix(text: str) -> Network:
     """The network `text` (CIDR form) stands for. Raises PlanError for anything that is not exactly that: no length,
     a netmask in place of one, host bits set, or fewer than three host bits."""
     base, slash, length = text.partition("/")
-    if not slash or not (length.isascii() and length.isdigit()):
+    if not slash or "%" in base or not (length.isascii() and length.isdigit()):
         raise PlanError(f"{text!r} is not a prefix in CIDR form, such as 10.1.0.0/24")
     try:
         address = ip_address(base)

@@ -27,7 +27,7 @@ class EventRow(Base):
     data: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
 
 
-async def add(session: AsyncSession, type: str, subject: str, text: str, **data: Any) -> None:
+async def add(session: AsyncSession, type: str, subject: str, text: str, /, **data: Any) -> None:
     """Records an event with the transaction it belongs to."""
     await session.execute(
         insert(EventRow).values(type=type[:40], subject=subject[:200], text=text[:1000], data=data, at=now())

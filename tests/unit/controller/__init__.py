@@ -1,0 +1,1 @@
+"""The controller: pure decisions, the database, and the API through real HTTP."""

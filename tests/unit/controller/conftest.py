@@ -1,0 +1,156 @@
+"""A controller in this process, served over loopback TCP, with fake route servers."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import settings as hypothesis_settings
+
+from controller.app import create_app
+from controller.region import Region
+from controller.settings import RouteServerSettings, Settings
+from tests.unit.controller.fake_agent import FakeAgent
+from tests.unit.controller.fake_routeserver import TOKEN, FakeRouteServer, fake_route_server, serving
+
+ADMIN = "an-admin-token-for-tests"
+hypothesis_settings.register_profile("controller", deadline=None, derandomize=True)
+hypothesis_settings.load_profile("controller")
+
+
+@dataclass
+class Controller:
+    """A running controller as its callers see it; `region` is the inside."""
+
+    http: httpx.AsyncClient
+    region: Region
+    stack: AsyncExitStack
+
+    async def get(self, path: str, **query: Any) -> Any:
+        answer = await self.http.get(f"/api/v1{path}", params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    async def post(self, path: str, body: Any = None, status: int = 201, **query: Any) -> Any:
+        answer = await self.http.post(f"/api/v1{path}", json=body, params=query)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    async def delete(self, path: str, status: int = 200) -> Any:
+        answer = await self.http.delete(f"/api/v1{path}")
+        assert answer.status_code == status, answer.text
+        return answer.json() if answer.content else None
+
+    async def refused(self, status: int, path: str, body: Any, field: str | None, reason: str) -> Any:
+        """Posts what must be refused, and checks the problem and that nothing has changed."""
+        before = self.region.intent
+        answer = await self.http.post(f"/api/v1{path}", json=body)
+        problem(answer, status, field, reason)
+        assert self.region.intent is before
+        return answer
+
+    async def cloudlet(self, name: str, number: int, pe: str = "vpls", prefix: str | None = None, **more: Any) -> str:
+        """An active cloudlet with one endpoint, `{name}-lan`; gives the agent's credential."""
+        made = await self.post("/cloudlets", {"name": name, "pe": pe, "vtep": f"192.0.2.{number}"})
+        credential = await self.enrol(name, made["token"])
+        lan = {"name": f"{name}-lan", "cloudlet": name, "prefix": prefix or f"10.{number}.0.0/24", **more}
+        await self.post("/endpoints", lan)
+        return credential
+
+    async def enrol(self, name: str, token: str) -> str:
+        made = await self.post("/enrolments", {"token": token, "cloudlet": name, "agent_version": "1"})
+        return str(made["credential"])
+
+    async def agent(self, name: str, number: int, *, answers: bool = True, **more: Any) -> FakeAgent:
+        """As `cloudlet`, with a fake agent that follows its desired state."""
+        agent = FakeAgent(self.http, await self.cloudlet(name, number, **more), answers=answers)
+        await self.follow(agent)
+        await agent.document(0)
+        return agent
+
+    async def follow(self, agent: FakeAgent, last_id: int | None = None) -> "asyncio.Task[None]":
+        task = asyncio.create_task(agent.follow(last_id))
+
+        async def end() -> None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+        self.stack.push_async_callback(end)
+        return task
+
+
+def problem(answer: httpx.Response, status: int, field: str | None = None, reason: str = "") -> None:
+    """Checks an answer to be a problem (RFC 9457) with that field and reason."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert body["status"] == status and body["type"].startswith("/problems/") and body["title"]
+    assert body["instance"].startswith("/")
+    assert reason in body["detail"], body
+    if field is not None:
+        assert field in [error["field"] for error in body["errors"]], body
+
+
+async def eventually(check: Callable[[], object]) -> None:
+    """Waits until `check` says so, for at most five seconds."""
+    async with asyncio.timeout(5):
+        while not check():  # noqa: ASYNC110 - what is waited for has no event of its own
+            await asyncio.sleep(0.01)
+
+
+Start = Callable[..., AbstractAsyncContextManager[Controller]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    """Starts controllers, one after the other, on the same database."""
+    (tmp_path / "admin").write_text(ADMIN + "\n")
+    (tmp_path / "route-servers").write_text(TOKEN)
+
+    @asynccontextmanager
+    async def starting(*servers: FakeRouteServer, **options: Any) -> AsyncIterator[Controller]:
+        chosen: dict[str, Any] = {
+            "database_url": f"sqlite+aiosqlite:///{tmp_path}/weft.db",
+            "admin_token_file": tmp_path / "admin",
+            "route_server_token_file": tmp_path / "route-servers",
+            "agent_timeout": 2.0,
+            "route_servers": [
+                RouteServerSettings(name=s.name, address=f"192.0.2.{200 + i}", control=s.url)
+                for i, s in enumerate(servers)
+            ],
+        }
+        app = create_app(Settings(**(chosen | options)))
+        headers = {"Authorization": f"Bearer {ADMIN}"}
+        async with AsyncExitStack() as stack:
+            url = await stack.enter_async_context(serving(app))
+            stack.callback(lambda: app.state.region.stopping.set())
+            http = await stack.enter_async_context(
+                httpx.AsyncClient(base_url=url, headers=headers, timeout=10, trust_env=False)
+            )
+            region: Region = app.state.region
+            there = [s for s in region.changes.route_servers if not _down(servers, s.name)]
+            await eventually(lambda: all(server.reachable for server in there))
+            yield Controller(http, region, stack)
+
+    return starting
+
+
+def _down(servers: tuple[FakeRouteServer, ...], name: str) -> bool:
+    return any(server.down for server in servers if server.name == name)
+
+
+@pytest.fixture
+async def route_server() -> AsyncIterator[FakeRouteServer]:
+    async with fake_route_server("rs1") as server:
+        yield server
+
+
+@pytest.fixture
+async def controller(start: Start, route_server: FakeRouteServer) -> AsyncIterator[Controller]:
+    """A controller with one fake route server."""
+    async with start(route_server) as running:
+        yield running

@@ -1,0 +1,190 @@
+"""A fake route server: the control API's rule-set half over real HTTP, and no BGP at all. What it is told it keeps;
+what it answers about routes is empty."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from controller.core.rulesets import apply
+from controller.wire.rulesets import Change, Receipt, RuleSet
+
+TOKEN = "a-token-for-tests"
+
+
+class FakeRouteServer:
+    """`rules` and `log` are for tests to look at; `down` makes every call fail, `delay` makes changes slow (s)."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rules = RuleSet(generation=0, peers=[], endpoints=[], vcps=[])
+        self.confirmed = False
+        self.started_at = "2026-01-01T00:00:00Z"
+        self.log: list[str] = []
+        self.events: list[dict[str, Any]] = []
+        self.more = asyncio.Event()
+        self.down = False
+        self.delay = 0.0
+        self.url = ""
+        routes = [
+            Route("/v1/status", self._status),
+            Route("/v1/ruleset", self._get),
+            Route("/v1/ruleset", self._put, methods=["PUT"]),
+            Route("/v1/changes", self._change, methods=["POST"]),
+            Route("/v1/confirm", self._confirm, methods=["POST"]),
+            Route("/v1/routes", self._routes),
+            Route("/v1/explain", self._explain),
+            Route("/v1/events", self._events),
+        ]
+        self.app = Starlette(routes=routes)
+        self.app.add_middleware(_Guard, server=self)
+
+    def happen(self, kind: str, **data: Any) -> None:
+        """Something for the stream of events."""
+        self.events.append({"seq": len(self.events) + 1, "kind": kind, **data})
+        self.more.set()
+        self.more = asyncio.Event()
+
+    def restart(self) -> None:
+        """Loses what is not on its disk: the confirmation, and the events."""
+        self.started_at += "'"
+        self.confirmed = False
+        self.events.clear()
+
+    async def _status(self, _: Request) -> Response:
+        sessions = [
+            {"peer": p.name, "address": p.address, "state": "established", "prefixes_in": 1} for p in self.rules.peers
+        ]
+        generation = self.rules.generation
+        body = {"name": self.name, "generation": generation, "confirmed": self.confirmed, "serving": True}
+        return JSONResponse(body | {"started_at": self.started_at, "sessions": sessions, "counters": {}})
+
+    async def _get(self, _: Request) -> Response:
+        return Response(self.rules.model_dump_json(), media_type="application/json")
+
+    async def _put(self, request: Request) -> Response:
+        rules = RuleSet.model_validate_json(await request.body())
+        if rules.generation < self.rules.generation or (
+            rules.generation == self.rules.generation and rules != self.rules
+        ):
+            return self._conflict()
+        self.log.append(f"put {rules.generation}")
+        return self._take(rules)
+
+    async def _change(self, request: Request) -> Response:
+        change = Change.model_validate_json(await request.body())
+        if change.base != self.rules.generation:
+            return self._conflict()
+        await asyncio.sleep(self.delay)
+        self.log.append(f"{'rehearse' if change.dry_run else 'change'} {change.generation}")
+        rules = apply(self.rules, change.ops, change.generation)
+        return self._receipt(rules, dry_run=True) if change.dry_run else self._take(rules)
+
+    async def _confirm(self, request: Request) -> Response:
+        if json.loads(await request.body())["generation"] != self.rules.generation:
+            return self._conflict()
+        self.confirmed = True
+        self.log.append(f"confirm {self.rules.generation}")
+        return Response(status_code=204)
+
+    async def _routes(self, _: Request) -> Response:
+        return JSONResponse({"routes": [], "truncated": False})
+
+    async def _explain(self, _: Request) -> Response:
+        return JSONResponse({"routes": [], "verdict": "not-sent", "text": "Nothing was announced."})
+
+    async def _events(self, request: Request) -> Response:
+        return StreamingResponse(self._follow(int(request.query_params["after"])), media_type="text/event-stream")
+
+    async def _follow(self, seen: int) -> AsyncIterator[str]:
+        yield ": open\n\n"
+        while not self.down:
+            more = self.more
+            for event in self.events[seen:]:
+                yield f"id: {event['seq']}\nevent: {event['kind']}\ndata: {json.dumps(event)}\n\n"
+            seen = len(self.events)
+            await more.wait()
+
+    def _take(self, rules: RuleSet) -> Response:
+        answer = self._receipt(rules)
+        self.rules, self.confirmed = rules, True
+        return answer
+
+    def _receipt(self, rules: RuleSet, *, dry_run: bool = False) -> Response:
+        receipt = Receipt(
+            route_server=self.name,
+            generation=rules.generation,
+            previous=self.rules.generation,
+            announced=0,
+            withdrawn=0,
+            peers=[],
+            duration_us=1,
+            dry_run=dry_run,
+        )
+        return Response(receipt.model_dump_json(), media_type="application/json")
+
+    def _conflict(self) -> Response:
+        return JSONResponse({"error": {"code": "conflict", "message": f"at {self.rules.generation}"}}, 409)
+
+
+class _Guard:
+    """The token, and being down."""
+
+    def __init__(self, app: Any, server: FakeRouteServer) -> None:
+        self._app, self._server = app, server
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            if self._server.down:
+                await Response("down", 503)(scope, receive, send)
+                return
+            if (b"authorization", f"Bearer {TOKEN}".encode()) not in scope["headers"]:
+                await JSONResponse({"error": {"code": "token", "message": "wrong token"}}, 401)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+@asynccontextmanager
+async def serving(app: Any) -> AsyncIterator[str]:
+    """An ASGI application on a loopback port; gives its URL."""
+    server = uvicorn.Server(
+        uvicorn.Config(app, port=0, log_config=None, lifespan="on", timeout_graceful_shutdown=1, access_log=False)
+    )
+    server.capture_signals = _nothing  # type: ignore[method-assign, assignment]
+    task = asyncio.create_task(server.serve())
+    while not server.started:
+        if task.done():
+            task.result()
+            raise RuntimeError("the server did not start")
+        await asyncio.sleep(0.005)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        await task
+
+
+class _nothing:  # noqa: N801 - stands in for a method
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+@asynccontextmanager
+async def fake_route_server(name: str) -> AsyncIterator[FakeRouteServer]:
+    """One that runs."""
+    server = FakeRouteServer(name)
+    async with serving(server.app) as server.url:
+        try:
+            yield server
+        finally:
+            server.down = True
+            server.more.set()

@@ -1,0 +1,75 @@
+"""Random intents for property tests: sequences of edits as operators make them, those that are refused included."""
+
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+from controller.core import edits
+from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
+from controller.core.refusals import Refused
+from controller.wire.flavours import Flavour
+
+CLOUDLETS, LANS, POOLS = 5, 2, 3
+PREFIXES = [f"10.{i}.0.0/24" for i in range(8)] + ["10.1.0.128/25", "10.0.0.0/15"]
+
+
+@dataclass
+class Region:
+    """An intent and the one before the last edit."""
+
+    now: Intent = field(default_factory=Intent)
+    before: Intent = field(default_factory=Intent)
+
+
+def lan(cloudlet: int, number: int, prefix: str, vni: int | None = None) -> Endpoint:
+    return Endpoint(f"c{cloudlet}-lan{number}", f"c{cloudlet}", 0, 0, prefix, "", vni=vni)
+
+
+def flavour(cloudlet: int) -> Flavour:
+    return Flavour.EVPN if cloudlet % 3 == 2 else Flavour.VPLS
+
+
+def founded() -> Intent:
+    """All cloudlets active, all pools there, nobody in them."""
+    intent = Intent()
+    for number in range(CLOUDLETS):
+        wanted = Cloudlet(f"c{number}", flavour(number), f"192.0.2.{number + 1}")
+        intent = edits.add_cloudlet(intent, wanted, ["192.0.2.200"])
+        intent = edits.set_state(intent, wanted.name, State.ACTIVE)
+    for number in range(POOLS):
+        intent = edits.add_vcp(intent, Vcp(f"p{number}", flavour(number)))
+    return intent
+
+
+_number = st.integers(0, CLOUDLETS - 1)
+_endpoint = st.builds("c{}-lan{}".format, _number, st.integers(0, LANS - 1))
+_pool = st.builds("p{}".format, st.integers(0, POOLS - 1))
+_name = st.builds("c{}".format, _number)
+_lan = st.builds(lan, _number, st.integers(0, LANS - 1), st.sampled_from(PREFIXES))
+
+STEPS = st.one_of(
+    st.tuples(st.just("add_endpoint"), _lan),
+    st.tuples(st.just("add_endpoint"), _lan),
+    st.tuples(st.just("join"), _pool, _endpoint),
+    st.tuples(st.just("join"), _pool, _endpoint),
+    st.tuples(st.just("join"), _pool, _endpoint),
+    st.tuples(st.just("leave"), _pool, _endpoint),
+    st.tuples(st.just("remove_endpoint"), _endpoint),
+    st.tuples(st.just("drain"), _name),
+    st.tuples(st.just("approve"), _name),
+    st.tuples(st.just("remove_cloudlet"), _name),
+    st.tuples(st.just("remove_vcp"), _pool),
+    st.tuples(st.just("add_vcp"), st.builds(Vcp, _pool)),
+)
+
+
+def step(intent: Intent, edit: tuple[object, ...]) -> Intent:
+    """The intent after one edit; the same one if it was refused."""
+    name, *arguments = edit
+    if name == "add_endpoint":
+        arguments.append(["192.0.2.200"])
+    try:
+        after: Intent = getattr(edits, str(name))(intent, *arguments)
+    except Refused:
+        return intent
+    return after

@@ -1,0 +1,140 @@
+"""What all of the API has in common: idempotency keys, entity tags, pages, events, health, metrics."""
+
+import asyncio
+
+from httpx_sse import aconnect_sse
+
+from tests.unit.controller.conftest import Controller, Start, eventually, problem
+
+
+async def test_a_repeated_post_is_done_once(controller: Controller) -> None:
+    async def post(name: str, key: str) -> tuple[int, str, bool]:
+        answer = await controller.http.post("/api/v1/vcps", json={"name": name}, headers={"Idempotency-Key": key})
+        return answer.status_code, answer.text, "idempotency-replayed" in answer.headers
+
+    first = await post("blue", "k1")
+    again = await post("blue", "k1")
+    assert first[0] == 201 and again == (*first[:2], True)
+    other = await controller.http.post("/api/v1/vcps", json={"name": "red"}, headers={"Idempotency-Key": "k1"})
+    problem(other, 422, "Idempotency-Key", "taken")
+    assert (await post("blue", "k2"))[0] == 409
+    assert (await post("blue", "k2"))[2], "a refusal is repeated too"
+    many = await asyncio.gather(*(post("green", "k3") for _ in range(5)))
+    assert {status for status, _, _ in many} <= {201, 409}
+    assert sum(status == 201 and not replayed for status, _, replayed in many) == 1
+    assert [v["name"] for v in (await controller.get("/vcps"))["items"]] == ["blue", "green"]
+
+
+async def test_a_repetition_does_not_show_a_secret_again(controller: Controller) -> None:
+    body, headers = {"name": "c1", "pe": "vpls", "vtep": "192.0.2.1"}, {"Idempotency-Key": "k"}
+    first = (await controller.http.post("/api/v1/cloudlets", json=body, headers=headers)).json()
+    again = (await controller.http.post("/api/v1/cloudlets", json=body, headers=headers)).json()
+    assert first["token"] and again == first | {"token": None}
+
+
+async def test_keys_are_those_of_one_caller(controller: Controller) -> None:
+    headers = {"Idempotency-Key": "k"}
+    await controller.http.post("/api/v1/vcps", json={"name": "blue"}, headers=headers)
+    stranger = headers | {"Authorization": "Bearer other"}
+    problem(await controller.http.post("/api/v1/vcps", json={"name": "blue"}, headers=stranger), 401)
+
+
+async def test_changes_on_an_outdated_view_are_refused(controller: Controller) -> None:
+    await controller.cloudlet("c1", 1)
+    await controller.post("/vcps", {"name": "blue"})
+    seen = (await controller.http.get("/api/v1/vcps/blue")).headers["etag"]
+    outdated = {"If-Match": seen}
+    url, body = "/api/v1/vcps/blue/members", {"endpoint": "c1-lan"}
+    assert (await controller.http.post(url, json=body, headers=outdated)).status_code == 201
+    problem(await controller.http.delete(f"{url}/c1-lan", headers=outdated), 412)
+    now = (await controller.http.get("/api/v1/vcps/blue")).headers["etag"]
+    assert now != seen
+    assert (await controller.http.delete(f"{url}/c1-lan", headers={"If-Match": f'"x", {now}'})).status_code == 200
+    problem(await controller.http.delete("/api/v1/vcps/blue", headers=outdated), 412)
+    assert (await controller.http.delete("/api/v1/vcps/blue", headers={"If-Match": "*"})).status_code == 200
+    await controller.post("/vcps", {"name": "blue"})
+    problem(await controller.http.delete("/api/v1/vcps/blue", headers=outdated), 412)
+    for noun in ("cloudlets/c1", "endpoints/c1-lan"):
+        problem(await controller.http.delete(f"/api/v1/{noun}", headers=outdated), 412)
+
+
+async def test_pages_hold_everything_once(controller: Controller) -> None:
+    names = [f"p{i:02}" for i in range(7)]
+    for name in names:
+        await controller.post("/vcps", {"name": name})
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = await controller.get("/vcps", limit=3, **cursor)
+        seen += [v["name"] for v in page["items"]]
+        assert len(page["items"]) <= 3
+        if page["next"] is None:
+            break
+        cursor = {"cursor": page["next"]}
+    assert seen == names
+
+
+async def test_events_are_followed_and_resumed(start: Start) -> None:
+    async with start() as controller:
+        await controller.post("/vcps", {"name": "blue"})
+        seen: list[tuple[int, str, str]] = []
+
+        async def follow(after: str | None) -> None:
+            headers = {"Last-Event-ID": after} if after is not None else {}
+            async with aconnect_sse(controller.http, "GET", "/api/v1/events", headers=headers, timeout=None) as source:
+                async for event in source.aiter_sse():
+                    seen.append((int(event.id), event.event, event.json()["subject"]))
+
+        live = asyncio.create_task(follow(None))
+        await eventually(lambda: len(controller.region.bell) == 1)
+        await asyncio.sleep(0.05)
+        await controller.post("/vcps", {"name": "green"})
+        await eventually(lambda: seen)
+        assert [entry[1:] for entry in seen] == [("vcp-created", "green")]
+        seen.clear()
+        resumed = asyncio.create_task(follow("0"))
+        await eventually(lambda: len(seen) == 2)
+        assert [entry[1:] for entry in seen] == [("vcp-created", "blue"), ("vcp-created", "green")]
+        page = await controller.get("/events", after=seen[0][0], limit=1)
+        assert [e["subject"] for e in page["items"]] == ["green"]
+        controller.region.stopping.set()
+        async with asyncio.timeout(1):
+            await asyncio.gather(live, resumed)
+
+
+async def test_a_stream_that_is_left_is_forgotten(controller: Controller) -> None:
+    agent = await controller.agent("c1", 1)
+    assert (await controller.get("/cloudlets/c1"))["agent"]["connected"]
+    task = await controller.follow(agent)
+    await eventually(lambda: len(controller.region.agents.of("c1").bell) == 2)
+    task.cancel()
+    await eventually(lambda: len(controller.region.agents.of("c1").bell) == 1)
+
+
+async def test_health_readiness_and_metrics(controller: Controller) -> None:
+    await controller.cloudlet("c1", 1)
+    assert (await controller.http.get("/healthz")).json() == {"status": "ok"}
+    ready = (await controller.http.get("/readyz")).json()
+    assert ready["ready"] and ready["route_servers"] == {"rs1": True}
+    text = (await controller.http.get("/metrics")).text
+    assert f"weft_generation {float(controller.region.intent.generation)}" in text
+    assert 'weft_route_server_in_step{name="rs1"} 1.0' in text
+    assert 'route="/api/v1/cloudlets"' in text
+    controller.region.stopping.set()
+    assert (await controller.http.get("/readyz")).status_code == 503
+
+
+async def test_the_looking_glass_and_the_doctor_ask_the_route_servers(controller: Controller) -> None:
+    await controller.agent("c1", 1)
+    (server,) = (await controller.get("/route-servers"))["items"]
+    assert server["reachable"] and server["sessions"][0]["peer"] == "c1"
+    routes = await controller.get("/routes", table="adj-out", peer="c1")
+    assert routes == {"items": [], "next": None, "truncated": False, "unreachable": []}
+    explained = await controller.get("/routes/explain", **{"from": "c1-lan", "to": "c1-lan"})
+    assert explained["route_servers"][0]["verdict"] == "not-sent"
+    problem(await controller.http.get("/api/v1/routes/explain?from=x&to=c1-lan"), 422, "from")
+    problem(await controller.http.get("/api/v1/routes?route_server=rs9"), 422, "route_server")
+    found = await controller.get("/doctor")
+    assert found["checked"]["reports"] == 1
+    where = {difference["where"] for difference in found["differences"]}
+    assert where == {"Adj-RIB-In of rs1", "BGP at c1"}, "the fakes speak no BGP"
