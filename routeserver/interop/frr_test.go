@@ -131,9 +131,12 @@ func TestFRR(t *testing.T) {
 		t.Errorf("receipt of the join %+v", r)
 	}
 	until(t, "both to flood to each other", func() bool { return floods(0) && floods(1) })
-	must(t, "ip -n "+pes[0]+" link add ac0 type veth peer name ac1")
+	// A host on the LAN: its ARP request is what the bridge learns its MAC from.
+	must(t, "ip -n "+pes[0]+" link add ac0 type veth peer name ac1 address 02:00:00:00:00:11")
 	must(t, "ip -n "+pes[0]+" link set ac0 master br100 up")
-	must(t, "bridge -n "+pes[0]+" fdb add 02:00:00:00:00:11 dev ac0 master dynamic")
+	must(t, "ip -n "+pes[0]+" addr add 192.168.5.1/24 dev ac1")
+	must(t, "ip -n "+pes[0]+" link set ac1 up")
+	_ = exec.Command("ip", "netns", "exec", pes[0], "ping", "-c1", "-W1", "192.168.5.9").Run() // nobody answers
 	until(t, "the MAC at the other PE", func() bool {
 		return strings.Contains(must(t, "bridge -n "+pes[1]+" fdb show dev vx100"), "02:00:00:00:00:11 dst 10.98.0.1")
 	})
