@@ -25,7 +25,7 @@ from controller.wire.reports import Report
 
 log = logging.getLogger(__name__)
 
-_REPORT_INTERVAL = 30.0
+_INTERVAL = 30.0  # seconds without a change after which the kernel is read and reported all the same
 _RETRY = 1.0  # seconds after which a failed operation is tried again
 
 
@@ -34,13 +34,14 @@ class Agent:
 
     def __init__(self, settings: Settings, state: State, controller: Controller, version: str) -> None:
         self._state, self._controller, self._version = state, controller, version
-        self._dirty, self._due = asyncio.Event(), asyncio.Event()
+        self._dirty, self._due, self._news = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._gobgp = Gobgp(settings.gobgp.api, self._dirty.set)
         self._frr = EvpnSpeaker(settings.frr, self._dirty.set)
         self._dhcp = DhcpServers(CachedLeases(controller, state))
         self._desired = state.desired()
         self._pending: Report | None = None
         self._sent: Report | None = None
+        self._sent_at = 0.0
         self._controller_is = ""
 
     async def run(self) -> None:
@@ -52,6 +53,7 @@ class Agent:
                 tasks: list[Coroutine[None, None, None]] = [
                     self._reconcile(kernel, reconciler),
                     self._follow(),
+                    self._keep(),
                     self._report(),
                     self._gobgp.run(),
                     self._frr.run(),
@@ -79,6 +81,7 @@ class Agent:
                     log.info("desired state %d, generation %d", desired.version, desired.generation)
                     self._desired = desired
                     self._dirty.set()
+                    self._news.set()
             except ControllerAway as away:
                 self._note(False, str(away))
             except ControllerRefused as refused:
@@ -90,39 +93,48 @@ class Agent:
             log.log(logging.INFO if connected else logging.WARNING, "controller: %s", text)
         self._controller_is = text
 
+    async def _keep(self) -> None:
+        """Keeps the desired state for a start without the controller; away from the path to the kernel."""
+        saved = self._desired
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            if self._desired is not None and self._desired is not saved:
+                saved = self._desired
+                try:
+                    await asyncio.to_thread(self._state.save_desired, saved)
+                except StateError as error:
+                    log.error("the desired state is not kept for a restart: %s", error)
+
     # Kernel.
 
     async def _reconcile(self, kernel: Kernel, reconciler: Reconciler) -> None:
         await kernel.read()  # gives the netlink socket its port id
-        saved = self._desired
         with watching(kernel.port_id, self._dirty.set):
             while True:
-                await self._dirty.wait()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_INTERVAL):
+                        await self._dirty.wait()
                 self._dirty.clear()
                 desired = self._desired
-                if desired is None:
-                    continue
-                self._speak(desired)
-                try:
-                    outcome = await reconciler.converge(desired, self._gobgp.table, self._gobgp.complete)
-                except (KernelError, ValueError) as error:
-                    log.error("%s", error)
+                if desired is not None and not await self._converge(desired, reconciler):
                     asyncio.get_running_loop().call_later(_RETRY, self._dirty.set)
-                    continue
-                failed = await self._serve(desired, outcome)
-                self._pending = report(
-                    desired, outcome.snapshot, self._sessions(desired), self._problems(desired, outcome), self._version
-                )
-                if self._sent is None or not same(self._pending, self._sent):
-                    self._due.set()
-                if failed or outcome.failed:
-                    asyncio.get_running_loop().call_later(_RETRY, self._dirty.set)
-                if desired is not saved:
-                    saved = desired
-                    try:
-                        await asyncio.to_thread(self._state.save_desired, desired)
-                    except StateError as error:
-                        log.error("the desired state is not kept for a restart: %s", error)
+
+    async def _converge(self, desired: Desired, reconciler: Reconciler) -> bool:
+        """One pass. Returns whether all went well."""
+        try:
+            self._speak(desired)
+            outcome = await reconciler.converge(desired, self._gobgp.table, self._gobgp.complete)
+        except (KernelError, ValueError) as error:
+            log.error("%s", error)
+            return False
+        served = await self._serve(desired, outcome)
+        problems = self._problems(desired, outcome)
+        self._pending = report(desired, outcome.snapshot, self._sessions(desired), problems, self._version)
+        overdue = asyncio.get_running_loop().time() >= self._sent_at + _INTERVAL
+        if overdue or self._sent is None or not same(self._pending, self._sent):
+            self._due.set()
+        return served and not outcome.failed
 
     def _speak(self, desired: Desired) -> None:
         needed = flavours(desired)
@@ -136,6 +148,7 @@ class Agent:
             self._frr.intend(desired)
 
     async def _serve(self, desired: Desired, outcome: Outcome) -> bool:
+        """Matches the DHCP servers to the LANs. Returns whether all of them run."""
         interfaces = {}
         for name in outcome.snapshot.bridges:
             with suppress(OSError):
@@ -143,7 +156,7 @@ class Agent:
         problems = await self._dhcp.serve(desired, interfaces)
         for index, texts in problems.items():
             outcome.problems.setdefault(index, []).extend(texts)
-        return bool(problems)
+        return not problems
 
     def _sessions(self, desired: Desired) -> dict[str, str]:
         needed = flavours(desired)
@@ -167,9 +180,7 @@ class Agent:
     async def _report(self) -> None:
         backoff = Backoff()
         while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_REPORT_INTERVAL):
-                    await self._due.wait()
+            await self._due.wait()
             self._due.clear()
             pending = self._pending
             if pending is None:
@@ -182,4 +193,4 @@ class Agent:
                 self._due.set()
             else:
                 backoff.reset()
-                self._sent = pending
+                self._sent, self._sent_at = pending, asyncio.get_running_loop().time()

@@ -35,6 +35,7 @@ class Reconciler:
     def __init__(self, kernel: Kernel, nft: Nft) -> None:
         self._kernel, self._nft = kernel, nft
         self._fences: dict[str, Fence] = {}  # by bridge
+        self._said: frozenset[str] = frozenset()  # failures already in the log
 
     async def converge(self, desired: Desired, table: Sequence[Announcement], complete: bool) -> Outcome:
         """Brings the kernel in line with the desired state and the PE's VPLS table. While that is not `complete`,
@@ -59,13 +60,19 @@ class Reconciler:
         if fenced and fences != self._fences:
             fenced = await self._fence(fences, desired, problems)
             self._fences = fences
+        self._log(problems)
         return Outcome(snapshot, problems, failed=bool(broken) or not fenced)
+
+    def _log(self, problems: Mapping[int, list[str]]) -> None:
+        texts = frozenset(text for texts in problems.values() for text in texts)
+        for text in sorted(texts - self._said):
+            log.error("%s", text)
+        self._said = texts
 
     async def _fence(self, fences: Mapping[str, Fence], desired: Desired, problems: dict[int, list[str]]) -> bool:
         try:
             await self._nft.apply(ruleset(list(fences.values())))
         except (NftError, OSError) as error:
-            log.error("fences: %s", error)
             for endpoint in desired.endpoints:
                 problems[endpoint.index].append(f"fences are not in place, so nothing was changed: {error}")
             return False
@@ -87,7 +94,6 @@ class Reconciler:
             except KernelError as error:
                 broken.add(index)
                 problems[index].append(str(error))
-                log.error("%s", error)
         return broken
 
 

@@ -248,10 +248,9 @@ async def test_a_port_that_appears_later_and_repairs(cloudlets: Cloudlets) -> No
     )
     for damage in damages:
         run(*pe, *damage)
-        if damage[0] == "rule":  # rules send no notification that is listened for; the next look repairs it
-            run(*pe, "link", "set", "md0", "txqueuelen", "999")
         await asyncio.sleep(0.4)
         assert ping(1, "10.2.0.2") == 3, damage
+        assert run(*pe, "rule").count("lookup 5001") == 2
     run(
         "bridge", "-n", "weft-agv-pe1", "fdb", "del", "00:00:00:00:00:00", "dev", "pw1.2", "dst", vtep(2), "vni", "4097"
     )
