@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from controller.api.access import TRUSTED
 from controller.app import create_app, release
+from controller.db.schema import UnknownRevision
 from controller.region import Region
 from controller.settings import BadSettings, Settings, read_settings
 
@@ -137,6 +138,8 @@ def main() -> None:
                 settings.socket.unlink(missing_ok=True)
     except BadSettings as error:
         sys.exit(f"weft-controller: {error}")
+    except UnknownRevision as error:
+        sys.exit(f"weft-controller: WEFT_DATABASE_URL: {error}")
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
         sys.exit(f"weft-controller: WEFT_DATABASE_URL: {reason}")

@@ -5,6 +5,7 @@ Plain ASGI, so that streams pass through untouched.
 
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable
 
 from sqlalchemy.exc import IntegrityError
@@ -23,6 +24,8 @@ MAX_BODY = 4 * 1024 * 1024
 """Bytes: a report of a cloudlet with thousands of tunnels stays well below it."""
 
 MOST_THROWN_AWAY = 16 * MAX_BODY
+
+KEY = re.compile(r"[!-~]{1,200}")
 
 SECRETS = ("token",)
 """Fields of an answer that are not kept: a repetition does not show a secret again."""
@@ -52,8 +55,8 @@ class Bodies:
         if given is None or scope["method"] != "POST" or scope["path"].startswith("/api/v1/agent/"):
             await self._app(scope, _replay(body, receive), send)
             return
-        if not 1 <= len(given) <= 200:
-            message = "1 to 200 characters are allowed"
+        if not KEY.fullmatch(given):
+            message = "1 to 200 visible ASCII characters are allowed"
             raise Problem(422, "Bad Idempotency-Key.", [FieldError(field="Idempotency-Key", message=message)])
         who = "trusted" if scope.get(TRUSTED) is True else headers.get("authorization", "")
         key = _digest(who.encode(), given.encode())

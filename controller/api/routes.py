@@ -144,9 +144,9 @@ async def _ask(region: Region, only: str | None, question: Question) -> tuple[li
     answers = await asyncio.gather(*(_asked(server, question) for server in asked))
     given = [(s.name, a) for s, a in zip(asked, answers, strict=True) if isinstance(a, dict)]
     away = [s.name for s, a in zip(asked, answers, strict=True) if not isinstance(a, dict)]
-    if not given:
+    if asked and not given:
         reasons = "; ".join(f"{s.name}: {a}" for s, a in zip(asked, answers, strict=True))
-        raise Problem(502, f"No route server could be asked ({reasons or 'none is configured'}).")
+        raise Problem(502, f"No route server could be asked ({reasons}).")
     return given, away
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from sqlalchemy import Connection, MetaData
 
 import migrations
@@ -42,8 +43,12 @@ TABLES = (
 metadata: MetaData = Base.metadata
 
 
+class UnknownRevision(Exception):  # noqa: N818 - it says what is
+    """The database has been through migrations that this release does not have."""
+
+
 async def upgrade(database: Database, revision: str = "head") -> None:
-    """Runs the migrations up to `revision`; does nothing on a database that is there already."""
+    """Runs the migrations up to `revision`, if it is not there yet. Raises UnknownRevision."""
     async with database.writer.connect() as connection:
         await connection.run_sync(_upgrade, revision)
         await connection.commit()
@@ -57,7 +62,10 @@ async def downgrade(database: Database, revision: str = "base") -> None:
 
 
 def _upgrade(connection: Connection, revision: str) -> None:
-    command.upgrade(_config(connection), revision)
+    try:
+        command.upgrade(_config(connection), revision)
+    except CommandError as error:
+        raise UnknownRevision(f"the database is that of a later release ({error})") from error
 
 
 def _downgrade(connection: Connection, revision: str) -> None:
