@@ -15,7 +15,7 @@ import (
 // routeLimit is how many routes are listed unless told otherwise, and at most.
 const (
 	routeLimit    = 1000
-	routeLimitMax = 100000
+	routeLimitMax = 10_000_000
 )
 
 func filter(q url.Values) (engine.Filter, error) {
