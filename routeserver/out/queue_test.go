@@ -1,0 +1,142 @@
+package out
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"weft/routeserver/wire"
+)
+
+func block(n int) string {
+	return fmt.Sprintf("\x00\x11\x00\x00\xfd\xe8\x00\x00\x00\x07%c%c\x00\x01\x00\x40\x01\x00\x10", n>>7, n&0x7f)
+}
+
+var attributes = &wire.Attributes{NextHop: "\x0a\x00\x00\x01"}
+
+// neighbour applies what it takes from a queue, entry by entry, as a BGP speaker would.
+type neighbour map[string]string // NLRI to route targets
+
+func (n neighbour) take(q *Queue) bool {
+	taken, more := q.Take(false)
+	if !more {
+		return false
+	}
+	u := []byte{}
+	for _, b := range taken.Buffers {
+		u = append(u, b...)
+	}
+	for len(u) > 0 {
+		length := int(u[16])<<8 | int(u[17])
+		if u[18] == wire.TypeUpdate {
+			parsed, err := wire.ParseUpdate(u[wire.HeaderLength:length], 65000)
+			if err != nil {
+				panic(err)
+			}
+			for _, nlri := range parsed.Unreach {
+				delete(n, nlri)
+			}
+			for _, nlri := range parsed.Reach {
+				n[nlri] = parsed.Attributes.RTs
+			}
+		}
+		u = u[length:]
+	}
+	q.Written(taken)
+	return true
+}
+
+// TestCoalescingChangesNothing: whatever is dropped on the way, the neighbour ends up with what it should have, and the
+// queue stays within its bound.
+func TestCoalescingChangesNothing(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		q, n, want := NewQueue(), neighbour{}, neighbour{}
+		const routes = 300
+		for step := range 3000 {
+			nlri := block(r.IntN(routes))
+			_, known := want[nlri]
+			if known && r.IntN(2) == 0 {
+				delete(want, nlri)
+				q.Withdraw(Withdraw(wire.VPLS, []string{nlri}))
+			} else {
+				target := fmt.Sprintf("\x00\x02\xfd\xe8\x00\x00\x00%c", r.IntN(4))
+				want[nlri] = target
+				q.Announce(Announce(wire.VPLS, attributes, wire.Reflection{Originator: "aaaa", Cluster: "bbbb"}, []string{nlri}), target, known)
+			}
+			switch {
+			case step%500 == 499:
+				q.mu.Lock()
+				q.compact()
+				if q.routes > 2*routes {
+					t.Errorf("%d routes wait, of %d", q.routes, routes)
+				}
+				q.mu.Unlock()
+			case r.IntN(400) == 0:
+				n.take(q)
+			}
+		}
+		for n.take(q) {
+		}
+		if fmt.Sprint(n) != fmt.Sprint(want) {
+			t.Fatalf("seed %d: the neighbour has %d routes, not %d", seed, len(n), len(want))
+		}
+	}
+}
+
+// TestANeighbourThatTakesNothingDoesNotGrow: an endless stream of new routes that come and go leaves nothing behind.
+func TestANeighbourThatTakesNothingDoesNotGrow(t *testing.T) {
+	q := NewQueue()
+	most := 0
+	for i := range 60000 {
+		nlri := []string{fmt.Sprintf("\x00\x11\x00\x00\xfd\xe8%c%c%c%c\x00\x00\x00\x01\x00\x40\x01\x00\x10", i>>21, i>>14&0x7f, i>>7&0x7f, i&0x7f)}
+		q.Announce(Announce(wire.VPLS, attributes, wire.Reflection{}, nlri), "\x00\x02\xfd\xe8\x00\x00\x00\x01", false)
+		q.Withdraw(Withdraw(wire.VPLS, nlri))
+		most = max(most, q.Backlog())
+	}
+	if most > compactAt {
+		t.Errorf("%d routes waited", most)
+	}
+}
+
+func TestMessagesAreNotOvertaken(t *testing.T) {
+	q := NewQueue()
+	nlri := []string{block(1)}
+	b := Announce(wire.VPLS, attributes, wire.Reflection{Originator: "aaaa", Cluster: "bbbb"}, nlri)
+	q.Announce(b, "\x00\x02\xfd\xe8\x00\x00\x00\x01", false)
+	q.Message(wire.EndOfRIB(wire.VPLS))
+	q.Announce(b, "\x00\x02\xfd\xe8\x00\x00\x00\x02", true)
+	q.mu.Lock()
+	q.compact()
+	if len(q.items) != 3 || q.items[1].message == nil {
+		t.Errorf("%d entries are left", len(q.items))
+	}
+	q.mu.Unlock()
+}
+
+func TestOnWritten(t *testing.T) {
+	q := NewQueue()
+	result := make(chan bool, 1)
+	q.OnWritten(func(ok bool) { result <- ok })
+	if !<-result {
+		t.Error("an empty queue is not written")
+	}
+	q.Withdraw(Withdraw(wire.VPLS, []string{block(1)}))
+	q.OnWritten(func(ok bool) { result <- ok })
+	taken, _ := q.Take(false)
+	select {
+	case <-result:
+		t.Error("said to be written when it was only taken")
+	default:
+	}
+	q.Written(taken)
+	if !<-result {
+		t.Error("not said to be written")
+	}
+	q.Withdraw(Withdraw(wire.VPLS, []string{block(1)}))
+	q.OnWritten(func(ok bool) { result <- ok })
+	q.Close()
+	if <-result {
+		t.Error("said to be written by a queue that was closed")
+	}
+}
