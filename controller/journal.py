@@ -45,7 +45,9 @@ class Journal:
         self._put(Entry(type, subject, text, data))
 
     async def heard(self, server: str, started_at: str, event: ServerEvent) -> None:
-        """Takes over an event of a route server."""
+        """Takes over an event of a route server, unless it tells of a change that was made here."""
+        if event.type == "generation":
+            return
         subject = str(event.data.get("peer") or event.data.get("endpoint") or server)
         text = str(event.data.get("text") or f"{server}: {event.type} {subject}")
         data = {**event.data, "route_server": server}

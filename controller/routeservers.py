@@ -12,6 +12,9 @@ from pydantic import ValidationError
 from controller.settings import RouteServerSettings
 from controller.wire.rulesets import Change, Receipt, RuleSet
 
+SILENCE = 40.0
+"""Seconds without a word on the stream of events after which it counts as broken: a comment comes every 15 s."""
+
 
 class Unreachable(Exception):  # noqa: N818 - a condition that passes
     """The route server does not answer, or not with what it should."""
@@ -87,7 +90,7 @@ class RouteServerClient:
 
     async def events(self, after: int) -> AsyncIterator[ServerEvent]:
         """Events after the one numbered `after`, as they happen, until the connection breaks (Unreachable)."""
-        timeout = httpx.Timeout(None, connect=1.0)
+        timeout = httpx.Timeout(SILENCE, connect=1.0)
         try:
             async with aconnect_sse(
                 self._client, "GET", "/v1/events", params={"after": after}, timeout=timeout
@@ -95,6 +98,8 @@ class RouteServerClient:
                 if source.response.is_error:
                     raise Unreachable(f"events: HTTP {source.response.status_code}")
                 async for event in source.aiter_sse():
+                    if not event.data:
+                        continue  # a comment that keeps the connection alive
                     data = json.loads(event.data)
                     number = int(event.id) if event.id.isdigit() else int(data.get("seq", 0))
                     kind = event.event if event.event != "message" else str(data.get("kind", "event"))

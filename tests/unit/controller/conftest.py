@@ -1,6 +1,7 @@
 """A controller in this process, served over loopback TCP, with fake route servers."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from controller.app import create_app
+from controller.db.engine import Database
+from controller.db.schema import upgrade
 from controller.region import Region
 from controller.settings import RouteServerSettings, Settings
 from tests.unit.controller.fake_agent import FakeAgent
@@ -105,9 +108,24 @@ async def eventually(check: Callable[[], object]) -> None:
 Start = Callable[..., AbstractAsyncContextManager[Controller]]
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with tables and nothing in them, made once: its copies are quick."""
+    path = tmp_path_factory.mktemp("migrated") / "weft.db"
+
+    async def make() -> None:
+        database = Database(f"sqlite+aiosqlite:///{path}")
+        await upgrade(database)
+        await database.close()
+
+    asyncio.run(make())
+    return path
+
+
 @pytest.fixture
-def start(tmp_path: Path) -> Start:
+def start(tmp_path: Path, migrated: Path) -> Start:
     """Starts controllers, one after the other, on the same database."""
+    shutil.copy(migrated, tmp_path / "weft.db")
     (tmp_path / "admin").write_text(ADMIN + "\n")
     (tmp_path / "route-servers").write_text(TOKEN)
 

@@ -12,6 +12,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode, checks
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi import checks as openapi_checks
 
 from controller.api.access import TRUSTED
@@ -101,9 +102,8 @@ def described() -> dict[str, Any]:
     return document
 
 
-OPERATIONS = {
-    found.ok().label: found.ok() for found in schemathesis.openapi.from_dict(described()).get_all_operations()
-}
+FOUND = schemathesis.openapi.from_dict(described()).get_all_operations()
+OPERATIONS: dict[str, Any] = {found.ok().label: found.ok() for found in FOUND if isinstance(found, Ok)}
 ENDLESS = "GET /api/v1/agent/desired"
 CASES = [
     (name, mode)
@@ -117,19 +117,19 @@ CASES = [
 def test_every_operation_keeps_to_its_description(operation: str, mode: GenerationMode, app: Client) -> None:
     @given(case=OPERATIONS[operation].as_strategy(generation_mode=mode))
     @settings(
-        max_examples=30,
+        max_examples=20,
         deadline=None,
         derandomize=True,
         database=None,
         phases=(Phase.explicit, Phase.generate),
         suppress_health_check=list(HealthCheck),
     )
-    def keeps(case: schemathesis.Case) -> None:
+    def keeps(case: schemathesis.Case[Any]) -> None:
         case.headers["Accept"] = "application/json"
         request = case.as_transport_kwargs(base_url="http://controller")
         request.pop("cookies", None)
         request["content"] = request.pop("data", None)
-        case.validate_response(app.request(**request), checks=CHECKS)
+        case.validate_response(app.request(**request), checks=list(CHECKS))
 
     keeps()
 

@@ -1,0 +1,1 @@
+"""The messages between processes, as golden documents that both sides read."""
