@@ -197,7 +197,7 @@ class Changes:
         cloudlets = dict(new.cloudlets)
         for name in who & cloudlets.keys():
             cloudlets[name] = replace(cloudlets[name], version=number)
-        return replace(new, generation=number, cloudlets=cloudlets), ops, who
+        return new.but(generation=number, cloudlets=cloudlets), ops, who
 
     def _send(self, old: Intent, new: Intent, ops: list[Operation], who: frozenset[str]) -> Sent:
         if new.generation == old.generation:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 from controller.wire.flavours import Flavour
 
@@ -112,33 +113,52 @@ class Intent:
         """The flavour an endpoint inherits from its cloudlet's PE."""
         return self.cloudlets[self.endpoints[endpoint].cloudlet].pe
 
+    def but(self, **changes: Any) -> "Intent":
+        """With other values of some fields. What was derived from the rest is carried over: deriving it anew with
+        every change would cost more than all else."""
+        other = replace(self, **changes)
+        for derived, source in (("pools_of", "vcps"), ("endpoints_of", "endpoints"), ("credentials", "cloudlets")):
+            if source not in changes and derived in self.__dict__:
+                other.__dict__[derived] = self.__dict__[derived]
+        return other
+
     def with_cloudlet(self, cloudlet: Cloudlet) -> "Intent":
         """Adds or replaces a cloudlet."""
-        return replace(self, cloudlets={**self.cloudlets, cloudlet.name: cloudlet})
+        return self.but(cloudlets={**self.cloudlets, cloudlet.name: cloudlet})
 
     def with_endpoint(self, endpoint: Endpoint) -> "Intent":
         """Adds or replaces an endpoint."""
-        return replace(self, endpoints={**self.endpoints, endpoint.name: endpoint})
+        return self.but(endpoints={**self.endpoints, endpoint.name: endpoint})
 
     def with_vcp(self, vcp: Vcp) -> "Intent":
         """Adds or replaces a VCP."""
-        return replace(self, vcps={**self.vcps, vcp.name: vcp})
+        other = self.but(vcps={**self.vcps, vcp.name: vcp})
+        if "pools_of" in self.__dict__:
+            before = self.vcps[vcp.name].members if vcp.name in self.vcps else frozenset()
+            none: frozenset[str] = frozenset()
+            pools = dict(self.pools_of)
+            for member in before ^ vcp.members:
+                pools[member] = pools.get(member, none) ^ {vcp.name}
+                if not pools[member]:
+                    del pools[member]
+            other.__dict__["pools_of"] = pools
+        return other
 
     def without_vcp(self, name: str) -> "Intent":
         """Without the VCP; its members stay endpoints."""
-        return replace(self, vcps={k: v for k, v in self.vcps.items() if k != name})
+        return self.but(vcps={k: v for k, v in self.vcps.items() if k != name})
 
     def without_endpoint(self, name: str) -> "Intent":
         """Without the endpoint, in VCPs too."""
         vcps = {k: replace(v, members=v.members - {name}) if name in v.members else v for k, v in self.vcps.items()}
-        return replace(self, endpoints={k: v for k, v in self.endpoints.items() if k != name}, vcps=vcps)
+        return self.but(endpoints={k: v for k, v in self.endpoints.items() if k != name}, vcps=vcps)
 
     def without_cloudlet(self, name: str) -> "Intent":
         """Without the cloudlet and its endpoints."""
         intent = self
         for endpoint in self.endpoints_of.get(name, ()):
             intent = intent.without_endpoint(endpoint.name)
-        return replace(intent, cloudlets={k: v for k, v in intent.cloudlets.items() if k != name})
+        return intent.but(cloudlets={k: v for k, v in intent.cloudlets.items() if k != name})
 
     def with_member(self, vcp: str, endpoint: str) -> "Intent":
         """The endpoint in the VCP."""

@@ -1,5 +1,7 @@
 """The intent in its tables: read whole at start, written as the difference between two."""
 
+from dataclasses import replace
+
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -43,9 +45,13 @@ async def load(session: AsyncSession) -> Intent:
 async def save(session: AsyncSession, old: Intent, new: Intent) -> None:
     """Writes what differs: what is gone first, referring rows before those they refer to."""
     await _remove(session, old, new)
+    versions: dict[int, list[str]] = {}
     for name, cloudlet in new.cloudlets.items():
         before = old.cloudlets.get(name)
         if before is cloudlet or before == cloudlet:
+            continue
+        if before == replace(cloudlet, version=before.version if before else 0):
+            versions.setdefault(cloudlet.version, []).append(name)
             continue
         columns = {
             "pe": cloudlet.pe.value,
@@ -60,6 +66,8 @@ async def save(session: AsyncSession, old: Intent, new: Intent) -> None:
             visible = int((before.state, before.credential) != (cloudlet.state, cloudlet.credential))
             change = update(CloudletRow).where(CloudletRow.name == name)
             await session.execute(change.values(**columns, revision=CloudletRow.revision + visible))
+    for version, names in versions.items():
+        await session.execute(update(CloudletRow).where(CloudletRow.name.in_(names)).values(version=version))
     for name in new.endpoints.keys() - old.endpoints.keys():
         endpoint = new.endpoints[name]
         await session.execute(insert(EndpointRow).values({**vars(endpoint), "ports": list(endpoint.ports)}))

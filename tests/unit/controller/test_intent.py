@@ -82,6 +82,18 @@ def test_who_sees_whom_is_what_the_pools_say_and_never_overlaps(steps: list[tupl
 
 
 @given(sequences)
+def test_what_is_derived_is_kept_right_through_edits(steps: list[tuple[object, ...]]) -> None:
+    intent = founded()
+    for edit in steps:
+        assert isinstance(intent.pools_of, dict) and isinstance(intent.endpoints_of, dict)
+        intent = step(intent, edit)
+        fresh = replace(intent)
+        assert "pools_of" not in vars(fresh)
+        assert (intent.pools_of, intent.endpoints_of) == (fresh.pools_of, fresh.endpoints_of)
+        assert intent.credentials == fresh.credentials
+
+
+@given(sequences)
 def test_numbers_are_unique(steps: list[tuple[object, ...]]) -> None:
     intent = founded()
     for edit in steps:

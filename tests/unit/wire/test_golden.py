@@ -11,10 +11,10 @@ from controller.core.rulesets import apply
 from controller.wire.model import Message
 from controller.wire.rulesets import Change, Operation, Receipt, RuleSet
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[3] / "routeserver" / "ruleset" / "testdata"
 GOLDEN: dict[str, type[Message]] = {
-    "rule-set.json": RuleSet,
-    "rule-set-changed.json": RuleSet,
+    "ruleset.json": RuleSet,
+    "changed.json": RuleSet,
     "change.json": Change,
     "receipt.json": Receipt,
 }
@@ -43,7 +43,7 @@ def test_the_change_has_every_operation_and_leads_where_it_says() -> None:
     change = Change.model_validate(document("change.json"))
     union: Any = Operation.__origin__  # type: ignore[attr-defined]
     assert {type(op) for op in change.ops} == set(union.__args__)
-    before = RuleSet.model_validate(document("rule-set.json"))
+    before = RuleSet.model_validate(document("ruleset.json"))
     assert change.base == before.generation
     after = apply(before, change.ops, change.generation)
-    assert after == RuleSet.model_validate(document("rule-set-changed.json"))
+    assert after == RuleSet.model_validate(document("changed.json"))
