@@ -37,10 +37,10 @@ func fatal(subcode uint8, format string, args ...any) error {
 // update is the state of one parse.
 type update struct {
 	Update
-	asn               uint32
-	seen              [4]uint64 // bit per attribute type
-	reach, unreach    bool
-	path, communities []byte
+	asn            uint32
+	seen           [4]uint64 // bit per attribute type
+	reach, unreach bool
+	path           []byte
 }
 
 // ParseUpdate checks the body of an UPDATE from an internal peer of AS asn, as RFC 4271 section 6.3 and RFC 7606 ask. The

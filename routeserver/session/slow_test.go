@@ -1,0 +1,69 @@
+package session_test
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
+
+	"weft/routeserver/petest"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/session"
+)
+
+// flood announces the same 45 routes again and again with other attributes, in all more than socket buffers hold. It
+// waits for witness now and then: else most of it would be superseded before it is written.
+func flood(t *testing.T, p, witness *petest.PE, rounds int) {
+	t.Helper()
+	var list []bgp.NLRI
+	for i := range uint16(45) {
+		list = append(list, petest.VPLS(t, "65000:1", 1, 1+64*i, 64, 4097))
+	}
+	for round := range rounds {
+		p.Send(petest.Announcement(t, bgp.RF_VPLS, list, []string{"65000:1"}, bgp.NewPathAttributeMultiExitDisc(uint32(round))))
+		if round%20 == 19 || round == rounds-1 {
+			witness.Until("the last round", func() bool { return lastMED(witness) == round })
+		}
+	}
+}
+
+func TestAPeerThatReadsNothingHoldsUpNobodyAndIsDropped(t *testing.T) {
+	r := start(t, session.Config{SendHold: 2 * time.Second})
+	a, b := r.dial(t, "11"), r.dial(t, "12")
+	// c joins the pool, says hello, and reads nothing ever after.
+	c := petest.Connect(t, petest.Options{Local: "127.0.78.13", Remote: r.remote})
+	if err := c.Conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	c.Handshake()
+	b.Until("the session of c", func() bool { return r.server.States()["c"].State == session.Established })
+	r.change(t, ruleset.Operation{Op: ruleset.Join, Pool: "pool", Member: "lan-c"})
+	flood(t, a, b, 8000)
+	if n := r.server.States()["c"].Backlog; n == 0 || n > 5000 {
+		t.Errorf("%d routes wait for c", n)
+	}
+	begin := time.Now()
+	receipt := r.change(t, ruleset.Operation{Op: ruleset.Leave, Pool: "pool", Member: "lan-a"})
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("the change took %s", took)
+	}
+	for _, p := range receipt.Peers {
+		if p.Withdrawn != 45 || (p.WrittenMicros == nil) != (p.Peer == "c") {
+			t.Errorf("receipt %+v", p)
+		}
+	}
+	b.Has(map[string]string{})
+	b.Until("the end of c", func() bool { return r.server.States()["c"].State != session.Established })
+}
+
+// lastMED is the MULTI_EXIT_DISC of the last UPDATE, or -1. It is for use within Until.
+func lastMED(p *petest.PE) int {
+	updates := p.Locked()
+	for _, attribute := range updates[len(updates)-1].PathAttributes {
+		if med, ok := attribute.(*bgp.PathAttributeMultiExitDisc); ok {
+			return int(med.Value)
+		}
+	}
+	return -1
+}
