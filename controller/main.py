@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -70,6 +71,8 @@ async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
 
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stop)
+        gc.collect()
+        gc.freeze()  # what is there now stays: a full collection over all of it would hold up a change for 100 ms
         print(f"weft-controller: listening on {_name(sockets)}", flush=True)
         await asyncio.gather(*(s.serve(sockets=[sock]) for s, sock in zip(servers, sockets, strict=True)))
 
