@@ -177,8 +177,17 @@ func (w *world) announce() string {
 		return "nothing"
 	}
 	i := w.r.IntN(worldSites)
-	rts := []string{fmt.Sprintf("65000:%d", i+1+100*w.r.IntN(2))}
-	rd := i
+	if w.r.IntN(4) > 0 { // mostly one of its own, if it has any
+		for j := range worldSites {
+			if w.owner(j) == s.name && w.r.IntN(2) == 0 {
+				i = j
+			}
+		}
+	}
+	rd, rts := i, []string{fmt.Sprintf("65000:%d", i+1+100*w.r.IntN(2))}
+	if w.owner(i) == s.name && w.r.IntN(4) > 0 {
+		rts = []string{w.rt(i)}
+	}
 	switch w.r.IntN(12) {
 	case 0:
 		rts = nil
@@ -186,19 +195,10 @@ func (w *world) announce() string {
 		rts = append(rts, fmt.Sprintf("65000:%d", w.r.IntN(worldSites)+1))
 	case 2:
 		rts = []string{"65000:9999"}
-	case 3, 4: // somebody else's route distinguisher
+	case 3, 4, 5: // somebody else's route distinguisher
 		for j := range worldSites {
-			if peerName(j%worldPeers) == s.name && w.r.IntN(2) == 0 {
+			if peerName(j%worldPeers) == s.name {
 				rd = j
-			}
-		}
-	}
-	owner := w.owner(i)
-	if rd == i && owner != s.name && len(rts) == 1 && w.r.IntN(3) > 0 {
-		for j := range worldSites { // prefer one of its own
-			if w.owner(j) == s.name {
-				i, rd = j, j
-				rts = []string{w.rt(j)}
 			}
 		}
 	}
