@@ -217,7 +217,7 @@ def test_explanations_are_chains(controller: Controller, weft: Weft) -> None:
     text = "c1-lan and c3-lan share no VCP"
     route = {"nlri": "65000:1:1", "verdict": "not-sent", "text": "not sent to c3", "steps": steps}
     server = {"route_server": "rs1", "verdict": "not-sent", "text": text, "routes": [route]}
-    answer = {"items": [server], "next": None, "unreachable": ["rs2"]}
+    answer = {"route_servers": [server], "unreachable": ["rs2"]}
     controller.answers["GET", "/api/v1/routes/explain"] = answer
     result = weft("route", "explain", "c1-lan", "c3-lan", "--nlri", "65000:1:1")
     assert dict(controller.last.url.params) == {"from": "c1-lan", "to": "c3-lan", "nlri": "65000:1:1"}
