@@ -46,15 +46,13 @@ def tunnels(endpoint: Endpoint, snapshot: Snapshot) -> list[Tunnel]:
 
 def _endpoint(endpoint: Endpoint, snapshot: Snapshot, problems: list[str]) -> EndpointState:
     bridge = lan.bridge_name(endpoint)
-    there = tunnels(endpoint, snapshot)
-    missing = sorted({r.endpoint for r in endpoint.remotes} - {t.remote for t in there if t.remote})
     return EndpointState(
         endpoint=endpoint.name,
         bridge=bridge if bridge in snapshot.bridges else "",
         ports=lan.on_bridge(snapshot, endpoint),
-        tunnels=there,
+        tunnels=tunnels(endpoint, snapshot),
         routes=sorted(r.prefix for r in snapshot.routes if r.device == bridge and r.table == MAIN),
-        problems=[*problems, *(f"no tunnel to {name}: BGP has no usable route of it" for name in missing)],
+        problems=problems,
     )
 
 

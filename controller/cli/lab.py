@@ -97,7 +97,8 @@ def execute(
     from lab.errors import LabError
 
     try:
-        argv = netns.command(_running().namespace(node), command)
+        words = command[1:] if command[0] == "--" else command
+        argv = netns.command(_running().namespace(node), words)
     except LabError as error:
         raise WrongUsage(str(error)) from None
     sys.stdout.flush()
