@@ -75,13 +75,14 @@ func startFRR(t *testing.T, server string, i int) string {
 	if err := os.WriteFile(config, []byte(fmt.Sprintf(frrConfig, i)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	common := []string{"netns", "exec", ns}
+	// FRR leaves directories in /var/tmp: its daemons get one of their own, in the mount namespace of ip netns exec.
+	common := []string{"netns", "exec", ns, "sh", "-c", `mount --bind "$0" /var/tmp && exec "$@"`, dir}
 	for _, daemon := range []string{"zebra", "bgpd"} {
 		file := "/dev/null"
 		if daemon == "bgpd" {
 			file = config
 		}
-		run(t, "ip", append(common[:3:3], "/usr/lib/frr/"+daemon, "-f", file, "-i", filepath.Join(dir, daemon+".pid"),
+		run(t, "ip", append(common[:len(common):len(common)], "/usr/lib/frr/"+daemon, "-f", file, "-i", filepath.Join(dir, daemon+".pid"),
 			"-z", filepath.Join(dir, "zserv.api"), "--vty_socket", dir, "-u", "frr", "-g", "frr")...)
 		until(t, daemon, func() bool { _, err := os.Stat(filepath.Join(dir, daemon+".vty")); return err == nil })
 	}

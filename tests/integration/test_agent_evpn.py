@@ -29,6 +29,9 @@ SERVER = "10.99.0.254"
 SECOND_SERVER = "10.99.0.253"
 FRR = Path("/usr/lib/frr")
 
+# FRR leaves directories in /var/tmp: its daemons get one of their own, in the mount namespace of `ip netns exec`.
+PRIVATE = ["sh", "-c", 'mount --bind "$0" /var/tmp && exec "$@"']
+
 
 class Daemons:
     """zebra and bgpd in a namespace, with nothing but the defaults."""
@@ -45,7 +48,7 @@ class Daemons:
     def start(self, *names: str) -> None:
         own = [f"--vty_socket={self.directory}", f"-z{self.directory}/zserv.api", "-ufrr", "-gfrr", "-f/dev/null"]
         for name in names:
-            argv = [str(FRR / name), *own, f"-i{self.directory}/{name}.pid"]
+            argv = [*PRIVATE, str(self.directory), str(FRR / name), *own, f"-i{self.directory}/{name}.pid"]
             self._processes[name] = self._space.spawn(*argv, log=self.directory / f"{name}.log")
             socket = self.directory / f"{name}.vty"
             for _ in range(500):
