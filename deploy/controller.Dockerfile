@@ -7,7 +7,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY controller controller
 COPY migrations migrations
 COPY policies policies
-RUN pip install --no-cache-dir -c constraints.txt -e '.[controller,cli]' asyncpg
+RUN pip install --no-cache-dir -c constraints.txt -e '.[controller,cli,postgres]'
 USER weft
 WORKDIR /var/lib/weft
 VOLUME /var/lib/weft
