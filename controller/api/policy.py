@@ -1,5 +1,6 @@
 """Policy: check what a file says, see what is in force, put another in force."""
 
+import asyncio
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from controller.api.openapi import errors
 from controller.changes import ChangeResult
 from controller.core import policies
 from controller.core.intent import Intent
-from controller.core.policy import Plan, parse
+from controller.core.policy import Plan, Policy, parse
 from controller.db import events
 from controller.db import policies as table
 from controller.problems import Problem
@@ -84,7 +85,7 @@ async def show(region: Running) -> InForce:
 @router.post("/check", responses=errors(415), openapi_extra=BODY, summary="Check a policy")
 async def check(request: Request, region: Running, filename: FileName = "policy.yaml") -> Checked:
     """Says what it would change; changes nothing. Errors name file, line and column."""
-    policy = parse(await _text(request), filename)
+    policy = await _parsed(await _text(request), filename)
     return Checked(plan=_steps(policies.apply(region.intent, policy).plan))
 
 
@@ -92,7 +93,7 @@ async def check(request: Request, region: Running, filename: FileName = "policy.
 async def apply(request: Request, region: Running, filename: FileName = "policy.yaml") -> Applied:
     """All of it in one change, or nothing. Answers when it is in force, as a join does."""
     text = await _text(request)
-    policy = parse(text, filename)
+    policy = await _parsed(text, filename)
     done: list[Plan] = []
 
     def edit(intent: Intent) -> Intent:
@@ -116,6 +117,11 @@ async def _text(request: Request) -> str:
         return (await request.body()).decode()
     except UnicodeDecodeError as error:
         raise Problem(400, f"The body is not UTF-8: byte {error.start}.") from None
+
+
+async def _parsed(text: str, filename: str) -> Policy:
+    """Away from the event loop: a large hostile file may take seconds."""
+    return await asyncio.to_thread(parse, text, filename)
 
 
 def _steps(plan: Plan) -> Steps:
