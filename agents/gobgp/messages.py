@@ -1,8 +1,5 @@
 """Between our values and the messages of gobgpd's API. Pure."""
 
-# mypy: disable-error-code="attr-defined,name-defined,no-untyped-call"
-# (the generated modules carry no types)
-
 from ipaddress import IPv4Address
 
 from api import attribute_pb2 as attribute

@@ -4,9 +4,6 @@ Event-driven: one stream gives the sessions, the whole table at once, and then e
 servers give two paths of one NLRI; its best path goes only when the last one has gone.
 """
 
-# mypy: disable-error-code="attr-defined,name-defined,no-untyped-call"
-# (the generated modules carry no types)
-
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
