@@ -19,6 +19,8 @@ type sessionStatus struct {
 	PrefixesIn  int        `json:"prefixes_in"`
 	PrefixesOut int        `json:"prefixes_out"`
 	Quarantined int        `json:"quarantined"`
+	Stale       int        `json:"stale"`
+	StaleUntil  *time.Time `json:"stale_until,omitempty"`
 	Backlog     int        `json:"backlog"`
 	LastError   string     `json:"last_error"`
 }
@@ -33,7 +35,10 @@ func (s *Server) sessions() []sessionStatus {
 	for _, p := range s.Engine.PeerViews() {
 		st := sessionStatus{
 			Peer: p.Name, Address: p.Address, State: idle, Families: p.Families,
-			PrefixesIn: p.In, PrefixesOut: p.Out, Quarantined: p.Quarantined,
+			PrefixesIn: p.In, PrefixesOut: p.Out, Quarantined: p.Quarantined, Stale: p.Stale,
+		}
+		if until := p.StaleUntil.UTC(); !p.StaleUntil.IsZero() {
+			st.StaleUntil = &until
 		}
 		if state, there := states[p.Name]; there {
 			since := state.Since.UTC()
@@ -53,6 +58,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 		"loaded":     loaded,
 		"confirmed":  confirmed,
 		"serving":    s.Sessions.Serving(),
+		"restarting": s.Engine.Restarting(),
 		"started_at": s.Started.UTC(),
 		"sessions":   s.sessions(),
 		"counters":   counters(s.Engine.Counters()),

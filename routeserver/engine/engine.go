@@ -22,7 +22,8 @@ type Config struct {
 	ASN       uint32
 	RouterID  [4]byte
 	ClusterID [4]byte
-	MaxRoutes int // that one peer may announce; 0: no bound
+	MaxRoutes int           // that one peer may announce; 0: no bound
+	StaleTime time.Duration // how long the routes of a peer that restarts are kept at most; 0: they are not
 }
 
 // Engine is the route server's state.
@@ -37,6 +38,10 @@ type Engine struct {
 	store     *ruleset.Store
 	table     *rib.Table
 	peers     map[string]*Peer // those with an established session
+	lost      map[string]*lost // those whose session was lost and whose routes are kept
+	resumed   bool             // the rule set is from before the start
+	deferral  *deferral        // while we restart
+	parted    map[string]bool  // peers that lost access to something since we started, until the restart is over
 	history   *history
 	counters  Counters
 	onChange  func(*ruleset.Set)
@@ -58,21 +63,25 @@ type Peer struct {
 	Families [wire.Families]bool
 	Queue    *out.Queue
 	Since    time.Time
-	stale    [wire.Families]map[string]*rib.Route // during the peer's enhanced refresh
+	stale    [wire.Families]map[string]*rib.Route // during the peer's enhanced refresh, or after its restart
+	waiting  [wire.Families]bool                  // for the End-of-RIB marker after its restart
+	patience *time.Timer                          // bounds that
+	config   ruleset.Peer
+	restart  wire.Restart
 }
 
 // New makes an engine over a store and loads the rule set that is there. onChange is called with every new rule set.
 func New(c Config, store *ruleset.Store, onChange func(*ruleset.Set)) (*Engine, error) {
 	e := &Engine{
 		Config: c, Events: NewLog(), set: ruleset.Empty(), store: store, table: rib.NewTable(),
-		peers: map[string]*Peer{}, history: newHistory(), onChange: onChange, changed: make(chan struct{}),
+		peers: map[string]*Peer{}, lost: map[string]*lost{}, history: newHistory(), onChange: onChange, changed: make(chan struct{}),
 	}
 	set, err := store.Load()
 	if err != nil {
 		return nil, err
 	}
 	if set != nil {
-		e.set, e.loaded = set, true
+		e.set, e.loaded, e.resumed = set, true, true
 	}
 	return e, nil
 }
@@ -117,6 +126,8 @@ func (e *Engine) reflection(peer string) wire.Reflection {
 	r := wire.Reflection{Cluster: string(e.ClusterID[:])}
 	if p := e.peers[peer]; p != nil {
 		r.Originator = string(p.ID[:])
+	} else if l := e.lost[peer]; l != nil {
+		r.Originator = string(l.id[:])
 	}
 	return r
 }

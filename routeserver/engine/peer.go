@@ -9,30 +9,41 @@ import (
 	"weft/routeserver/wire"
 )
 
-// Up says that a peer's session is established. The peer's queue gets all routes that it is to have, and the End-of-RIB
-// marker of each family. Nil: the rule set has no such peer any more.
+// Up says that a peer's session is established, without graceful restart.
 func (e *Engine) Up(peer ruleset.Peer, id [4]byte, families [wire.Families]bool) *Peer {
+	return e.Resume(peer, id, families, wire.Restart{})
+}
+
+// Resume says that a peer's session is established, and what the peer said about restarts. The peer's queue gets all
+// routes that it is to have, and the End-of-RIB marker of each family, unless that is put off since we have restarted.
+// Nil: the rule set has no such peer any more.
+func (e *Engine) Resume(peer ruleset.Peer, id [4]byte, families [wire.Families]bool, restart wire.Restart) *Peer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name := peer.Name
 	if present, _ := e.set.Peer(name); present != peer {
 		return nil
 	}
-	p := &Peer{Name: name, ID: id, Families: families, Queue: out.NewQueue(), Since: now()}
+	p := &Peer{Name: name, ID: id, Families: families, Queue: out.NewQueue(), Since: now(), config: peer, restart: restart}
 	e.peers[name] = p
 	e.Events.Add("session-up", name, fmt.Sprintf("session with %s is established", name))
-	for endpoint := range e.sources(name) {
-		targets := e.set.TargetsAt(endpoint, name)
-		for g := range e.table.Endpoint(endpoint) {
-			e.retarget(nil, g, name, targets)
-		}
+	e.readdressAll(p)
+	if !e.putOff(p) {
+		p.endOfRIB()
 	}
-	for f := range wire.Families {
-		if families[f] {
-			p.Queue.Message(wire.EndOfRIB(f))
-		}
-	}
+	e.await(p)
+	e.takeUp(p)
 	return p
+}
+
+// readdressAll brings what a peer was sent in line with what it is to have.
+func (e *Engine) readdressAll(p *Peer) {
+	for endpoint := range e.sources(p.Name) {
+		targets := e.set.TargetsAt(endpoint, p.Name)
+		for g := range e.table.Endpoint(endpoint) {
+			e.retarget(nil, g, p.Name, targets)
+		}
+	}
 }
 
 // sources are the endpoints whose routes a peer may get.
@@ -47,29 +58,35 @@ func (e *Engine) sources(peer string) map[string]bool {
 }
 
 // Down says that a peer's session is over: its routes are withdrawn from everybody, and nothing is sent to it.
-func (e *Engine) Down(p *Peer, why string) {
+func (e *Engine) Down(p *Peer, why string) { e.down(p, why, [wire.Families]bool{}) }
+
+// down ends a session; the routes of some families are kept, stale.
+func (e *Engine) down(p *Peer, why string, keep [wire.Families]bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p.Queue.Close()
+	if p.patience != nil {
+		p.patience.Stop()
+	}
 	if e.peers[p.Name] != p {
 		return
 	}
-	e.Events.Add("session-down", p.Name, fmt.Sprintf("session with %s is down: %s", p.Name, why))
+	if present, _ := e.set.Peer(p.Name); present != p.config {
+		keep = [wire.Families]bool{}
+	}
 	delete(e.peers, p.Name)
+	e.deferral.part(p)
 	for endpoint := range e.sources(p.Name) {
 		for g := range e.table.Endpoint(endpoint) {
 			g.SetSent(p.Name, "", now())
 		}
 	}
-	in := e.table.In(p.Name)
-	m := mover{e: e}
-	for f := range wire.Families {
-		for key, r := range in.Routes(f) {
-			e.drop(&m, in, f, key, r)
-		}
+	kept := e.keep(p, keep)
+	text := fmt.Sprintf("session with %s is down: %s", p.Name, why)
+	if kept > 0 {
+		text += fmt.Sprintf("; its routes (%d) are kept for %s at most", kept, e.patience(p.restart))
 	}
-	m.flush()
-	e.table.Forget(p.Name)
+	e.Events.Add("session-down", p.Name, text)
 }
 
 // Refresh answers a ROUTE-REFRESH (RFC 2918), or begins and ends the peer's own refresh (RFC 7313). enhanced says that
@@ -80,16 +97,17 @@ func (e *Engine) Refresh(p *Peer, f wire.Family, kind uint8, enhanced bool) {
 	if e.peers[p.Name] != p || !p.Families[f] {
 		return
 	}
-	switch kind {
-	case wire.RefreshRequest:
+	switch {
+	case kind == wire.RefreshRequest:
 		e.resend(p, f, enhanced)
-	case wire.RefreshBegin:
+	case p.waiting[f]: // its routes are stale already, until its End-of-RIB
+	case kind == wire.RefreshBegin:
 		in := e.table.In(p.Name)
 		p.stale[f] = make(map[string]*rib.Route, len(in.Routes(f)))
 		for key, r := range in.Routes(f) {
 			p.stale[f][key] = r
 		}
-	case wire.RefreshEnd:
+	case kind == wire.RefreshEnd:
 		in := e.table.In(p.Name)
 		stale := p.stale[f]
 		p.stale[f] = nil

@@ -33,6 +33,7 @@ type world struct {
 	document ruleset.Document
 	speakers map[string]*speaker                // sessions that are up
 	said     map[string]map[string]announcement // by peer, then by route
+	stale    map[string]map[string]bool         // of those, the ones from before the session was lost
 }
 
 func peerName(i int) string { return fmt.Sprintf("pe%d", i) }
@@ -137,6 +138,9 @@ func equal(a, b map[string]string) bool {
 }
 
 func (w *world) step() string {
+	if w.r.IntN(8) == 0 && len(w.stale[w.anyStale()]) > 0 {
+		return w.restarts()
+	}
 	switch n := w.r.IntN(100); {
 	case n < 25:
 		return w.announce()
@@ -148,8 +152,10 @@ func (w *world) step() string {
 		return w.endpoint()
 	case n < 80:
 		return w.pool()
-	case n < 90:
+	case n < 87:
 		return w.session()
+	case n < 90:
+		return w.time()
 	case n < 95:
 		return w.malformed()
 	default:
@@ -229,6 +235,7 @@ func (w *world) say(s *speaker, nlri string, rts []string) {
 	rts = slices.Compact(slices.Sorted(slices.Values(rts)))
 	s.announce(nlri, rts)
 	w.said[s.name][route(nlri)] = announcement{nlri, rts}
+	delete(w.stale[s.name], route(nlri))
 }
 
 func (w *world) withdraw() string {
@@ -239,7 +246,7 @@ func (w *world) withdraw() string {
 	for _, key := range sortedKeys(w.said[s.name]) {
 		if w.r.IntN(2) == 0 {
 			a := w.said[s.name][key]
-			delete(w.said[s.name], key)
+			w.unsay(s.name, key)
 			s.withdraw(a.nlri)
 			return fmt.Sprintf("%s withdraws %s", s.name, a.nlri)
 		}
@@ -255,7 +262,7 @@ func (w *world) malformed() string {
 	}
 	for _, key := range sortedKeys(w.said[s.name]) {
 		a := w.said[s.name][key]
-		delete(w.said[s.name], key)
+		w.unsay(s.name, key)
 		s.malformed(a.nlri, a.rts)
 		return fmt.Sprintf("%s sends a malformed UPDATE for %s", s.name, a.nlri)
 	}
@@ -273,19 +280,25 @@ func sortedKeys(m map[string]announcement) []string {
 
 func (w *world) session() string {
 	name := peerName(w.r.IntN(worldPeers))
-	if s := w.speakers[name]; s != nil {
-		w.engine.Down(s.peer, "test")
-		delete(w.speakers, name)
-		w.said[name] = map[string]announcement{}
-		return name + " goes down"
+	if w.r.IntN(2) == 0 {
+		name = w.anyStale()
 	}
-	w.up(name)
-	return name + " comes up"
+	s := w.speakers[name]
+	switch {
+	case s == nil:
+		return w.comeBack(name)
+	case w.r.IntN(2) == 0:
+		return w.lose(s)
+	}
+	w.engine.Down(s.peer, "test")
+	delete(w.speakers, name)
+	w.said[name], w.stale[name] = map[string]announcement{}, map[string]bool{}
+	return name + " goes down"
 }
 
 func (w *world) up(name string) {
-	w.speakers[name] = newSpeaker(w.t, w.engine, name)
-	w.said[name] = map[string]announcement{}
+	w.speakers[name] = newSpeaker(w.t, w.engine, name, w.anyRestart())
+	w.said[name], w.stale[name] = map[string]announcement{}, map[string]bool{}
 }
 
 func TestEngineAgainstNaiveModel(t *testing.T) {

@@ -21,11 +21,11 @@ type speaker struct {
 	rib    map[string]string // NLRI text to sorted route targets
 }
 
-func newSpeaker(t *testing.T, e *Engine, name string) *speaker {
+func newSpeaker(t *testing.T, e *Engine, name string, restart wire.Restart) *speaker {
 	config, _ := e.Set().Peer(name)
 	address := netip.MustParseAddr(config.Address).As4()
 	s := &speaker{t: t, engine: e, name: name, rib: map[string]string{}}
-	s.peer = e.Up(config, address, [wire.Families]bool{true, true})
+	s.peer = e.Resume(config, address, [wire.Families]bool{true, true}, restart)
 	if s.peer == nil {
 		t.Fatalf("%s was refused", name)
 	}

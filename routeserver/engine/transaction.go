@@ -146,6 +146,7 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 	steps, delta := e.plan(next)
 	receipt := &Receipt{RouteServer: e.Name, Generation: next.Generation, Previous: e.set.Generation}
 	changed := next.Generation != e.set.Generation || !e.loaded
+	was := e.set
 	e.set, e.loaded, e.confirmed = next, true, true
 	t := newTransaction()
 	e.execute(t, steps)
@@ -157,6 +158,8 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 			e.history.parted(pair.Endpoint, pair.Peer)
 		}
 	}
+	e.forgetLost(t)
+	e.hurry(was, delta)
 	if changed {
 		e.Events.Add("generation", "", fmt.Sprintf("generation %d is in force", next.Generation))
 	}

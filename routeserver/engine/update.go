@@ -20,6 +20,9 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 	in := e.table.In(p.Name)
 	e.counters.Withdrawn += uint64(len(u.Unreach))
 	e.remove(in, u.UnreachFamily, u.Unreach, false)
+	if u.EndOfRIB {
+		e.ended(p, u.UnreachFamily)
+	}
 	switch {
 	case u.Malformed != "":
 		e.counters.Malformed++

@@ -38,6 +38,7 @@ type View struct {
 	Attributes     *wire.Attributes
 	Received       time.Time
 	Sent           time.Time // zero if it is not written yet
+	Stale          bool      // from before its peer's session was lost
 }
 
 // Select lists routes, sorted by peer, endpoint and NLRI. more says that there are others beyond the limit.
@@ -100,7 +101,7 @@ func sorted(g *rib.Group) []*rib.Route { return slices.SortedFunc(slices.Values(
 func (e *Engine) view(table string, g *rib.Group, r *rib.Route) View {
 	return View{
 		Table: table, NLRI: r.NLRI, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, Targets: g.Attributes.RTs,
-		Reason: g.Reason, Attributes: g.Attributes, Received: time.Unix(0, r.Received),
+		Reason: g.Reason, Attributes: g.Attributes, Received: time.Unix(0, r.Received), Stale: e.isStale(g.Peer, g.Family, r),
 	}
 }
 
@@ -125,6 +126,8 @@ func (e *Engine) sent(g *rib.Group, r *rib.Route, s rib.Sent) View {
 type PeerView struct {
 	Name, Address        string
 	In, Quarantined, Out int
+	Stale                int       // routes from before its session was lost
+	StaleUntil           time.Time // when they go, if it is not back; zero: it is, or there are none
 	Up                   bool
 	Families             []string
 }
@@ -148,6 +151,7 @@ func (e *Engine) PeerViews() []PeerView {
 		if in := e.table.Ins()[name]; in != nil {
 			v.In, v.Quarantined = in.Len(), in.Quarantined()
 		}
+		v.Stale, v.StaleUntil = e.staleOf(name)
 		if p := e.peers[name]; p != nil {
 			v.Up = true
 			for f := range wire.Families {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"testing"
+	"time"
 
 	"weft/routeserver/ruleset"
 )
@@ -16,13 +17,13 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	e, err := New(Config{Name: "rs", ASN: 65000, RouterID: [4]byte{10, 0, 0, 254}, ClusterID: [4]byte{10, 0, 0, 254}}, store, nil)
+	e, err := New(Config{Name: "rs", ASN: 65000, RouterID: [4]byte{10, 0, 0, 254}, ClusterID: [4]byte{10, 0, 0, 254}, StaleTime: time.Hour}, store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{
 		t: t, r: rand.New(rand.NewPCG(seed, 7)), engine: e,
-		speakers: map[string]*speaker{}, said: map[string]map[string]announcement{},
+		speakers: map[string]*speaker{}, said: map[string]map[string]announcement{}, stale: map[string]map[string]bool{},
 	}
 	for i := range worldPeers {
 		w.document.Peers = append(w.document.Peers, ruleset.Peer{Name: peerName(i), Address: fmt.Sprintf("10.0.0.%d", i+1), ASN: 65000})

@@ -93,7 +93,11 @@ func (x *Explanation) conclude(p *engine.Path, nlri string) {
 }
 
 func announced(peer string, v engine.View) Step {
-	return Step{"announced", true, fmt.Sprintf("announced by %s with next hop %s", peer, v.Attributes.Hop()), moment(v.Received)}
+	text := fmt.Sprintf("announced by %s with next hop %s", peer, v.Attributes.Hop())
+	if v.Stale {
+		text += fmt.Sprintf("; stale, kept while %s restarts", peer)
+	}
+	return Step{"announced", true, text, moment(v.Received)}
 }
 
 func accepted(p *engine.Path, v engine.View, from, to string) RouteExplanation {

@@ -24,6 +24,7 @@ type Route struct {
 	ReceivedAt *time.Time     `json:"received_at"`
 	SentAt     *time.Time     `json:"sent_at,omitempty"`
 	Reason     string         `json:"reason,omitempty"`
+	Stale      bool           `json:"stale,omitempty"` // from before the peer's session was lost
 	Attributes map[string]any `json:"attributes"`
 	Details    map[string]any `json:"details"`
 }
@@ -34,7 +35,7 @@ func Describe(v engine.View) Route {
 		Table: v.Table, Family: v.Family.String(), NLRI: v.Family.Text(v.NLRI),
 		Key: hex.EncodeToString([]byte(v.Family.Key(v.NLRI))), Endpoint: v.Endpoint, Peer: v.Peer, To: v.To,
 		RD: wire.RD([]byte(v.Family.RD(v.NLRI))).String(), RTs: targets(v.Targets), NextHop: v.Attributes.Hop(),
-		ReceivedAt: moment(v.Received), SentAt: moment(v.Sent), Reason: string(v.Reason),
+		ReceivedAt: moment(v.Received), SentAt: moment(v.Sent), Reason: string(v.Reason), Stale: v.Stale,
 		Attributes: v.Attributes.Describe(), Details: v.Family.Fields(v.NLRI),
 	}
 	return r

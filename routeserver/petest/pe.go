@@ -293,3 +293,13 @@ func (p *PE) Locked() []*bgp.BGPUpdate { return p.updates }
 
 // RefreshesLocked gives the ROUTE-REFRESH kinds, for use within Until.
 func (p *PE) RefreshesLocked() []uint8 { return p.refresh }
+
+// Ends is the number of End-of-RIB markers that came so far.
+func (p *PE) Ends() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ends
+}
+
+// EndsLocked is the number of End-of-RIB markers, for use within Until.
+func (p *PE) EndsLocked() int { return p.ends }

@@ -29,12 +29,18 @@ type connection struct {
 
 	mu      sync.Mutex
 	state   string
-	closing *wire.Notification // why we end it
-	peering *engine.Peer       // once established
+	closing error        // why we end it
+	peering *engine.Peer // once established
+	began   time.Time
+	up      time.Time     // when it was established
+	over    chan struct{} // closed at its end
 }
 
+// errReplaced ends a session without a NOTIFICATION.
+var errReplaced = errors.New("the peer, which restarts gracefully, has opened a new connection")
+
 func newConnection(s *Server, slot *slot, peer ruleset.Peer, conn net.Conn, outgoing bool) *connection {
-	c := &connection{server: s, slot: slot, peer: peer, conn: conn, outgoing: outgoing, state: OpenSent}
+	c := &connection{server: s, slot: slot, peer: peer, conn: conn, outgoing: outgoing, state: OpenSent, began: time.Now(), over: make(chan struct{})}
 	slot.add(c)
 	return c
 }
@@ -49,6 +55,9 @@ func (c *connection) enter(state string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state = state
+	if state == Established {
+		c.up = time.Now()
+	}
 }
 
 func (c *connection) attached() *engine.Peer {
@@ -57,14 +66,32 @@ func (c *connection) attached() *engine.Peer {
 	return c.peering
 }
 
-// stop ends the connection with a NOTIFICATION, from whichever goroutine.
-func (c *connection) stop(n *wire.Notification) {
+// stop ends the connection from whichever goroutine: with a NOTIFICATION, if that is what the reason is.
+func (c *connection) stop(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing == nil {
-		c.closing = n
+		c.closing = why
 		_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // wakes the reader
 	}
+}
+
+// fail ends the connection because it cannot be written to.
+func (c *connection) fail(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing == nil {
+		c.closing = why
+	}
+	c.conn.Close()
+}
+
+// replaceable says whether a new connection from the peer means that this session is dead: the peer restarts gracefully
+// and opened the new one after this session was established (RFC 4724 section 5).
+func (c *connection) replaceable(by *connection) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.server.RestartTime > 0 && c.remote.Restart.Offered && !by.outgoing && by.began.After(c.up)
 }
 
 func (c *connection) stopped() bool {
@@ -98,6 +125,7 @@ func (c *connection) run() {
 		_, _ = c.conn.Write(n.Message())
 	}
 	c.slot.remove(c, why.Error())
+	close(c.over)
 	c.server.log.Info("BGP connection ended", "peer", c.peer.Name, "state", c.now(), "reason", why)
 }
 
@@ -105,15 +133,17 @@ func (c *connection) run() {
 func (c *connection) reason(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	var n *wire.Notification
 	switch {
+	case errors.As(c.closing, &n):
+		return n
 	case c.closing != nil:
-		return c.closing
+		return cause(c.closing)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &wire.Notification{Code: wire.HoldTimerExpired}
 	case errors.Is(err, io.EOF):
 		return errors.New("the peer closed the connection")
 	}
-	var n *wire.Notification
 	if errors.As(err, &n) {
 		return n
 	}
@@ -125,6 +155,13 @@ func (c *connection) converse() error {
 	ours := &wire.Open{ASN: s.engine.ASN, HoldTime: uint16(s.HoldTime / time.Second), ID: s.engine.RouterID}
 	for f := range wire.Families {
 		ours.Families[f] = true
+	}
+	if s.RestartTime > 0 {
+		// A route server forwards no packets, so it never stops forwarding them.
+		ours.Restart = wire.Restart{
+			Offered: true, Restarting: s.engine.Restarting(), Seconds: uint16(s.RestartTime / time.Second),
+			Families: ours.Families, Forwarding: ours.Families,
+		}
 	}
 	open, err := ours.Message()
 	if err != nil {
@@ -138,8 +175,12 @@ func (c *connection) converse() error {
 	if err := c.receiveOpen(r, &buf); err != nil {
 		return err
 	}
-	if n := c.slot.confirm(c, s.engine.RouterID, c.remote.ID); n != nil {
+	old, n := c.slot.confirm(c, s.engine.RouterID, c.remote.ID)
+	if n != nil {
 		return n
+	}
+	if old != nil {
+		<-old.over
 	}
 	if _, err := c.conn.Write(wire.Keepalive); err != nil {
 		return err

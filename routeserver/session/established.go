@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"io"
 	"math/rand/v2"
 	"time"
@@ -12,7 +13,7 @@ import (
 // established is the session proper: this goroutine reads, another one writes.
 func (c *connection) established(r io.Reader, buf *[]byte) error {
 	s := c.server
-	p := s.engine.Up(c.peer, c.remote.ID, c.remote.Families)
+	p := s.engine.Resume(c.peer, c.remote.ID, c.remote.Families, c.remote.Restart)
 	if p == nil {
 		return wire.Shutdown(wire.Deconfigured, "this peer is not configured any more")
 	}
@@ -24,12 +25,17 @@ func (c *connection) established(r io.Reader, buf *[]byte) error {
 	go func() {
 		err := c.write(p, stop)
 		if err != nil {
-			c.conn.Close() // wakes the reader; a message may be half written
+			c.fail(err) // wakes the reader; a message may be half written
 		}
 		written <- err
 	}()
 	err := c.read(r, buf, p)
-	s.engine.Down(p, c.reason(err).Error())
+	why := c.reason(err)
+	if n := (*wire.Notification)(nil); errors.As(why, &n) {
+		s.engine.Down(p, why.Error())
+	} else { // the connection broke, or a new one has taken its place
+		s.engine.Lose(p, why.Error())
+	}
 	close(stop)
 	// The writer may be in the middle of a message to a peer that takes nothing.
 	_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second))

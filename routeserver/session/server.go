@@ -27,6 +27,8 @@ type Config struct {
 	HoldTime     time.Duration // offered; the shorter of the two sides' counts
 	ConnectRetry time.Duration
 	SendHold     time.Duration // how long a peer may take nothing (RFC 9687)
+	RestartTime  time.Duration // offered for graceful restart (RFC 4724); zero: none, on either side
+	Deferral     time.Duration // how long End-of-RIB waits for the peers' after our own restart, at most
 }
 
 // Server accepts and, if told so, opens connections.
@@ -94,6 +96,11 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.mu.Lock()
 	s.serving = true
 	s.mu.Unlock()
+	if s.RestartTime > 0 {
+		s.engine.Defer(s.Deferral)
+	} else {
+		s.engine.Defer(0)
+	}
 	s.Reconcile(s.engine.Set())
 	stop := context.AfterFunc(ctx, func() { listener.Close() })
 	defer stop()

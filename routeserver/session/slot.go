@@ -75,8 +75,9 @@ func (s *slot) busy() bool {
 }
 
 // confirm decides, when a connection has received an OPEN, whether it may go on (RFC 4271 section 6.8). Connections that
-// lose against it are stopped. local and remote are BGP identifiers.
-func (s *slot) confirm(c *connection, local, remote [4]byte) *wire.Notification {
+// lose against it are stopped. local and remote are BGP identifiers. old is a session that the connection takes the place
+// of, once it is over.
+func (s *slot) confirm(c *connection, local, remote [4]byte) (old *connection, refused *wire.Notification) {
 	lost := wire.Shutdown(wire.Collision, "another connection is kept")
 	lost.Data = nil
 	s.mu.Lock()
@@ -87,7 +88,11 @@ func (s *slot) confirm(c *connection, local, remote [4]byte) *wire.Notification 
 		}
 		switch other.now() {
 		case Established:
-			return lost
+			if !other.replaceable(c) {
+				return nil, lost
+			}
+			other.stop(errReplaced)
+			old = other
 		case OpenConfirm:
 			if other.outgoing == c.outgoing {
 				other.stop(lost) // the peer has opened a new one, and will not go on with the old
@@ -96,13 +101,13 @@ func (s *slot) confirm(c *connection, local, remote [4]byte) *wire.Notification 
 			// The connection that the side with the higher identifier opened is kept.
 			ours := string(local[:]) > string(remote[:])
 			if c.outgoing != ours {
-				return lost
+				return nil, lost
 			}
 			other.stop(lost)
 		}
 	}
 	c.enter(OpenConfirm)
-	return nil
+	return old, nil
 }
 
 // establish makes a connection the session, if no other became it in the meantime.

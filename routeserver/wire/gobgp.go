@@ -21,6 +21,7 @@ type Open struct {
 	Enhanced   bool // enhanced route refresh, RFC 7313
 	Extended   bool // extended messages, RFC 8654
 	Unfamiliar bool // multiprotocol families were named, none of them ours
+	Restart    Restart
 }
 
 const asTrans = 23456 // RFC 6793
@@ -35,6 +36,15 @@ func (o *Open) Message() ([]byte, error) {
 	}
 	caps = append(caps, bgp.NewCapRouteRefresh(), bgp.NewCapEnhancedRouteRefresh(),
 		bgp.NewCapFourOctetASNumber(o.ASN), bgp.NewCapExtendedMessage())
+	if r := o.Restart; r.Offered {
+		var tuples []*bgp.CapGracefulRestartTuple
+		for f := range Families {
+			if r.Families[f] {
+				tuples = append(tuples, bgp.NewCapGracefulRestartTuple(bgp.NewFamily(f.AFI(), f.SAFI()), r.Forwarding[f]))
+			}
+		}
+		caps = append(caps, bgp.NewCapGracefulRestart(r.Restarting, false, r.Seconds, tuples))
+	}
 	as := uint16(asTrans)
 	if o.ASN <= 0xffff {
 		as = uint16(o.ASN)
@@ -90,6 +100,13 @@ func (o *Open) capability(capability bgp.ParameterCapabilityInterface) {
 		o.Enhanced = true
 	case *bgp.CapExtendedMessage:
 		o.Extended = true
+	case *bgp.CapGracefulRestart:
+		o.Restart = Restart{Offered: true, Restarting: c.Flags&0x08 != 0, Seconds: c.Time}
+		for _, t := range c.Tuples {
+			if f, ok := FamilyOf(t.AFI, t.SAFI); ok {
+				o.Restart.Families[f], o.Restart.Forwarding[f] = true, t.Flags&0x80 != 0
+			}
+		}
 	}
 }
 

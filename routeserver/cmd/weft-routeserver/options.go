@@ -13,6 +13,7 @@ import (
 
 	"weft/routeserver/engine"
 	"weft/routeserver/session"
+	"weft/routeserver/wire"
 )
 
 // errDone says that what was asked for has been printed.
@@ -52,6 +53,9 @@ func parse(args []string, output io.Writer) (*options, error) {
 	retry := f.Duration("connect-retry", 30*time.Second, "`time` between attempts to connect, with --active")
 	active := f.Bool("active", false, "also open connections to the peers, rather than only accept them")
 	peerPort := f.Uint("peer-port", 179, "`port` to connect to, with --active")
+	restart := f.Duration("restart-time", time.Minute, "`time` that PEs are asked to keep our routes for while we restart (RFC 4724), at most 4095s; 0: no graceful restart, on either side")
+	stale := f.Duration("stale-time", 3*time.Minute, "`time` for which routes of a PE that restarts are kept at most, whatever it asks for")
+	deferral := f.Duration("restart-deferral", 45*time.Second, "`time` that End-of-RIB waits at most for that of all PEs, after our own restart")
 	maxRoutes := f.Int("max-routes", 100000, "end the session of a peer that announces more `routes` than this; 0: no bound")
 	level := f.String("log-level", "info", "`level`: debug, info, warn or error")
 	showVersion := f.Bool("version", false, "print the version and exit")
@@ -73,6 +77,10 @@ func parse(args []string, output io.Writer) (*options, error) {
 	o := &options{state: *state, confirmWait: *wait}
 	o.engine.Name, o.engine.ASN, o.engine.MaxRoutes = *name, uint32(*asn), *maxRoutes
 	o.session.Active, o.session.HoldTime, o.session.ConnectRetry = *active, *hold, *retry
+	o.session.RestartTime, o.session.Deferral, o.engine.StaleTime = *restart, *deferral, *stale
+	if *restart == 0 {
+		o.engine.StaleTime = 0
+	}
 	if *name == "" {
 		o.engine.Name, _ = os.Hostname()
 	}
@@ -87,6 +95,12 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil, fmt.Errorf("--hold-time %s is not between 3s and 65535s", *hold)
 	case *retry < time.Second:
 		return nil, fmt.Errorf("--connect-retry %s is less than a second", *retry)
+	case *restart != 0 && (*restart < time.Second || *restart > wire.MaxRestart*time.Second):
+		return nil, fmt.Errorf("--restart-time %s is not between 1s and %ds, nor 0", *restart, wire.MaxRestart)
+	case *stale < 0 || *stale > time.Hour:
+		return nil, fmt.Errorf("--stale-time %s is not between 0 and 1h", *stale)
+	case *deferral < 0 || *deferral > time.Hour:
+		return nil, fmt.Errorf("--restart-deferral %s is not between 0 and 1h", *deferral)
 	case *peerPort < 1 || *peerPort > 65535:
 		return nil, fmt.Errorf("--peer-port %d is not a port", *peerPort)
 	}
