@@ -125,6 +125,8 @@ func TestErrors(t *testing.T) {
 		{"PUT", "/v1/ruleset", strings.Replace(rules, ": 5", ": 4", 1), 409, "generation", ""},
 		{"PUT", "/v1/ruleset", strings.Replace(rules, `"ea", "eb"`, `"ea"`, 1), 409, "generation", ""},
 		{"PUT", "/v1/ruleset?force=maybe", rules, 400, "invalid", "force"},
+		{"PUT", "/v1/ruleset?confirm_within=0", rules, 400, "invalid", "confirm_within"},
+		{"POST", "/v1/changes?confirm_within=x", `{}`, 400, "invalid", "confirm_within"},
 		{"POST", "/v1/changes", `{"base": 4, "generation": 5, "ops": []}`, 409, "generation", ""},
 		{"POST", "/v1/changes", `{"base": 5, "generation": 5, "ops": []}`, 400, "invalid", "generation"},
 		{"POST", "/v1/changes", `{"base": 5, "generation": 6, "ops": [{"op": "join", "vcp": "pool", "endpoint": "zz"}]}`, 400, "invalid", "ops[0].endpoint"},

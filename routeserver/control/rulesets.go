@@ -2,7 +2,10 @@ package control
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
+	"time"
 
 	"weft/routeserver/ruleset"
 )
@@ -21,6 +24,11 @@ func (s *Server) replace(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, "invalid", "force", "force: is true or false")
 		return
 	}
+	within, err := confirmWithin(r)
+	if err != nil {
+		s.failWith(w, err)
+		return
+	}
 	body, err := read(w, r)
 	if err != nil {
 		s.failWith(w, err)
@@ -31,7 +39,7 @@ func (s *Server) replace(w http.ResponseWriter, r *http.Request) {
 		s.failWith(w, err)
 		return
 	}
-	receipt, err := s.Engine.Replace(document, force == "true")
+	receipt, err := s.Engine.ReplaceOnTrial(document, force == "true", within)
 	if err != nil {
 		s.failWith(w, err)
 		return
@@ -39,7 +47,28 @@ func (s *Server) replace(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, receipt)
 }
 
+// maxWithin is the longest time that a rule set may be on trial.
+const maxWithin = 24 * time.Hour
+
+// confirmWithin is the time in which a rule set has to be confirmed, or 0.
+func confirmWithin(r *http.Request) (time.Duration, error) {
+	text := r.URL.Query().Get("confirm_within")
+	if text == "" {
+		return 0, nil
+	}
+	seconds, err := strconv.Atoi(text)
+	if err != nil || seconds < 1 || seconds > int(maxWithin/time.Second) {
+		return 0, &ruleset.Invalid{Field: "confirm_within", Message: fmt.Sprintf("%q is not a number of seconds from 1 to %d", text, int(maxWithin/time.Second))}
+	}
+	return time.Duration(seconds) * time.Second, nil
+}
+
 func (s *Server) change(w http.ResponseWriter, r *http.Request) {
+	within, err := confirmWithin(r)
+	if err != nil {
+		s.failWith(w, err)
+		return
+	}
 	body, err := read(w, r)
 	if err != nil {
 		s.failWith(w, err)
@@ -50,7 +79,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) {
 		s.failWith(w, err)
 		return
 	}
-	receipt, err := s.Engine.Change(change)
+	receipt, err := s.Engine.ChangeOnTrial(change, within)
 	if err != nil {
 		s.failWith(w, err)
 		return

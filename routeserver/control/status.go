@@ -51,7 +51,7 @@ func (s *Server) sessions() []sessionStatus {
 
 func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 	generation, loaded, confirmed := s.Engine.Generation()
-	reply(w, http.StatusOK, map[string]any{
+	body := map[string]any{
 		"name":       s.Engine.Name,
 		"router_id":  netip.AddrFrom4(s.Engine.RouterID).String(),
 		"generation": generation,
@@ -62,7 +62,11 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 		"started_at": s.Started.UTC(),
 		"sessions":   s.sessions(),
 		"counters":   counters(s.Engine.Counters()),
-	})
+	}
+	if until, fallback, on := s.Engine.Trial(); on {
+		body["confirm_by"], body["fallback"] = until.UTC(), fallback
+	}
+	reply(w, http.StatusOK, body)
 }
 
 // counters are the totals since the start, by name.

@@ -36,6 +36,7 @@ type Engine struct {
 	loaded    bool // there is a rule set
 	confirmed bool // by the controller, since the start
 	store     *ruleset.Store
+	trial     *trial // nil: the rule set in force is there to stay
 	table     *rib.Table
 	peers     map[string]*Peer // those with an established session
 	lost      map[string]*lost // those whose session was lost and whose routes are kept
@@ -82,6 +83,9 @@ func New(c Config, store *ruleset.Store, onChange func(*ruleset.Set)) (*Engine, 
 	}
 	if set != nil {
 		e.set, e.loaded, e.resumed = set, true, true
+		if err := e.loadTrial(); err != nil {
+			return nil, err
+		}
 	}
 	return e, nil
 }

@@ -24,6 +24,11 @@ func (c *Conflict) Error() string { return c.Message }
 // Replace puts a whole rule set in force. The same generation with the same content changes nothing; a lower generation,
 // or the same with another content, is refused unless forced.
 func (e *Engine) Replace(d *ruleset.Document, force bool) (*Receipt, error) {
+	return e.ReplaceOnTrial(d, force, 0)
+}
+
+// ReplaceOnTrial is Replace, undone unless the generation is confirmed within a time (0: it need not be).
+func (e *Engine) ReplaceOnTrial(d *ruleset.Document, force bool, within time.Duration) (*Receipt, error) {
 	start := now()
 	next, err := ruleset.Build(d)
 	if err == nil {
@@ -44,17 +49,34 @@ func (e *Engine) Replace(d *ruleset.Document, force bool) (*Receipt, error) {
 		}
 	}
 	if !e.loaded || !ruleset.Equal(e.set, next) || e.set.Generation != next.Generation {
-		if err := e.store.Save(next); err != nil {
+		saved, err := e.try(next, within)
+		if err == nil {
+			err = e.store.Save(next)
+			if err == nil {
+				err = e.settle()
+			}
+			saved(err)
+		}
+		if err != nil {
+			e.mu.Unlock()
+			return nil, err
+		}
+	} else if within == 0 {
+		if err := e.settle(); err != nil {
 			e.mu.Unlock()
 			return nil, err
 		}
 	}
+	e.confirmed = true
 	e.counters.Replacements++
 	return e.commit(next, start)
 }
 
 // Change applies operations to the generation in force, all or nothing.
-func (e *Engine) Change(c *ruleset.Change) (*Receipt, error) {
+func (e *Engine) Change(c *ruleset.Change) (*Receipt, error) { return e.ChangeOnTrial(c, 0) }
+
+// ChangeOnTrial is Change, undone unless the generation is confirmed within a time (0: it need not be).
+func (e *Engine) ChangeOnTrial(c *ruleset.Change, within time.Duration) (*Receipt, error) {
 	start := now()
 	e.mu.Lock()
 	if c.Base != e.set.Generation || !e.loaded {
@@ -73,10 +95,19 @@ func (e *Engine) Change(c *ruleset.Change) (*Receipt, error) {
 		defer e.mu.Unlock()
 		return e.rehearse(next, start), nil
 	}
-	if err := e.store.Append(c, next); err != nil {
+	saved := func(error) {}
+	if err = e.onTrial(); err == nil {
+		saved, err = e.try(next, within)
+	}
+	if err == nil {
+		err = e.store.Append(c, next)
+		saved(err)
+	}
+	if err != nil {
 		e.mu.Unlock()
 		return nil, err
 	}
+	e.confirmed = true
 	e.counters.Changes++
 	return e.commit(next, start)
 }
@@ -97,6 +128,9 @@ func (e *Engine) Confirm(generation uint64) error {
 	defer e.mu.Unlock()
 	if !e.loaded || e.set.Generation != generation {
 		return &Conflict{e.set.Generation, fmt.Sprintf("generation %d is in force, not %d", e.set.Generation, generation)}
+	}
+	if err := e.settle(); err != nil {
+		return err
 	}
 	e.confirmed = true
 	e.signal()
@@ -147,7 +181,7 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 	receipt := &Receipt{RouteServer: e.Name, Generation: next.Generation, Previous: e.set.Generation}
 	changed := next.Generation != e.set.Generation || !e.loaded
 	was := e.set
-	e.set, e.loaded, e.confirmed = next, true, true
+	e.set, e.loaded = next, true
 	t := newTransaction()
 	e.execute(t, steps)
 	for _, pair := range delta.Pairs {

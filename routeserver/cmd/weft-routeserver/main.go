@@ -54,6 +54,7 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	sessions = session.New(o.session, e, log)
+	e.RunTrial()
 	if err := sessions.Probe(); err != nil {
 		return err
 	}
