@@ -15,6 +15,7 @@ from controller.problems import Problem
 from controller.propagation import Propagation
 from controller.region import Region
 from controller.routeservers import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
+from controller.wire.rulesets import Carried
 
 router = APIRouter(prefix="/api/v1", tags=["routes"], dependencies=[Operator])
 
@@ -101,7 +102,7 @@ async def index(
     route_server: NameFilter = None,
     peer: NameFilter = None,
     endpoint: NameFilter = None,
-    family: Literal["l2vpn-vpls", "l2vpn-evpn"] | None = None,
+    family: Carried | None = None,
     rt: Annotated[str | None, Query(pattern=r"^[0-9.]+:[0-9]+$", max_length=30)] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Routes:

@@ -29,6 +29,12 @@ class Family(StrEnum):
 
     VPLS = "l2vpn-vpls"
     EVPN = "l2vpn-evpn"
+    VPNV4 = "vpnv4"
+    VPNV6 = "vpnv6"
+    FLOW4 = "ipv4-flowspec"
+    FLOW6 = "ipv6-flowspec"
+    FLOW_VPN4 = "ipv4-flowspec-vpn"
+    FLOW_VPN6 = "ipv6-flowspec-vpn"
 
 
 COMMON = [

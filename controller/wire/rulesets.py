@@ -9,6 +9,12 @@ from pydantic import Field
 
 from controller.wire.model import Message
 
+Family = Literal["l2vpn-vpls", "l2vpn-evpn", "vpnv4", "vpnv6"]
+"""The families that an endpoint's routes can be of (RFC 4761, 7432, 4364, 4659)."""
+
+Carried = Family | Literal["ipv4-flowspec", "ipv6-flowspec", "ipv4-flowspec-vpn", "ipv6-flowspec-vpn"]
+"""These, and the traffic filters (RFC 8955, 8956) that may go beside them with the endpoint's route target."""
+
 
 class Peer(Message):
     """A PE: its name (the cloudlet's) and the address its BGP sessions come from."""
@@ -19,11 +25,11 @@ class Peer(Message):
 
 
 class Endpoint(Message):
-    """An endpoint as the route server knows it: who may announce which route target."""
+    """An endpoint as the route server knows it: who may announce which route target, and in which family."""
 
     name: str
     peer: str
-    family: Literal["l2vpn-vpls", "l2vpn-evpn"]
+    family: Family
     rt: str
     rd: str
 

@@ -66,10 +66,14 @@ func (e *Engine) proceed() {
 	e.Events.Add("restart", "", "the restart is over: End-of-RIB was sent")
 }
 
-// endOfRIB sends the markers.
+// endOfRIB sends the markers, or leaves that to when the peer has said which routes it wants.
 func (p *Peer) endOfRIB() {
+	if m := p.membership; m != nil && !m.settled {
+		m.owed = true
+		return
+	}
 	for f := range wire.Families {
-		if p.Families[f] {
+		if p.Families[f] && f != wire.RTC {
 			p.Queue.Message(wire.EndOfRIB(f))
 		}
 	}

@@ -53,10 +53,7 @@ func (e *Engine) emit(t *transaction, nlris []string, from, to *rib.Group) {
 
 // retarget sends a whole group's routes to a peer with other route targets than before, or withdraws them.
 func (e *Engine) retarget(t *transaction, g *rib.Group, peer, targets string) {
-	p := e.peers[peer]
-	if p == nil || !p.Families[g.Family] {
-		targets = "" // and it never had any
-	}
+	targets = e.wanted(peer, g.Family, targets)
 	was, known := g.SentTo(peer)
 	if was.Targets == targets {
 		return

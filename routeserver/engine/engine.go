@@ -18,6 +18,9 @@ import (
 
 // Config is what does not change while a route server runs.
 type Config struct {
+	// MembershipWait is how long a peer that constrains routes may take to say which ones it wants; 0: the default.
+	MembershipWait time.Duration
+
 	Name      string
 	ASN       uint32
 	RouterID  [4]byte
@@ -59,6 +62,8 @@ type Counters struct {
 
 // Peer is the engine's side of an established session.
 type Peer struct {
+	membership *membership // nil: it does not constrain routes
+
 	Name     string
 	ID       [4]byte // BGP identifier
 	Families [wire.Families]bool

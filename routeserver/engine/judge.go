@@ -7,8 +7,10 @@ import (
 )
 
 // Judge finds the endpoint that a peer's route belongs to, or the reason why it is to be quarantined: a route must carry
-// exactly one route target, and that must belong to an endpoint of the peer that announces it.
-func Judge(set *ruleset.Set, peer, targets string) (endpoint string, reason rib.Reason) {
+// exactly one route target, and that must belong to an endpoint of the peer that announces it. The route must be of the
+// endpoint's family, or a traffic filter, which goes beside it.
+func Judge(set *ruleset.Set, peer string, f wire.Family, a *wire.Attributes) (endpoint string, reason rib.Reason) {
+	targets := a.RTs
 	if targets == "" {
 		return "", rib.NoRT
 	}
@@ -17,8 +19,14 @@ func Judge(set *ruleset.Set, peer, targets string) (endpoint string, reason rib.
 		switch owner := set.Owner(rt); {
 		case owner == nil:
 		case owner.Peer == peer:
-			if len(targets) > 8 {
+			others, redirects := a.Strays()
+			switch {
+			case len(targets) > 8 || others:
 				return "", rib.Ambiguous
+			case redirects:
+				return "", rib.Redirect
+			case f != owner.Main && !f.Flow():
+				return "", rib.Family
 			}
 			return owner.Name, ""
 		default:
@@ -88,13 +96,13 @@ func (e *Engine) promote(t *transaction, f wire.Family, key string) {
 	}
 	next := line[0]
 	for _, r := range line {
-		endpoint, _ := Judge(e.set, r.Group.Peer, r.Group.Attributes.RTs)
+		endpoint, _ := Judge(e.set, r.Group.Peer, f, r.Group.Attributes)
 		if e.ownsRD(f, r, endpoint) {
 			next = r
 			break
 		}
 	}
-	endpoint, _ := Judge(e.set, next.Group.Peer, next.Group.Attributes.RTs)
+	endpoint, _ := Judge(e.set, next.Group.Peer, f, next.Group.Attributes)
 	if endpoint == "" {
 		return
 	}
@@ -113,7 +121,7 @@ func (e *Engine) group(in *rib.In, f wire.Family, a *wire.Attributes) *rib.Group
 	if !fresh {
 		return g
 	}
-	endpoint, reason := Judge(e.set, in.Peer, a.RTs)
+	endpoint, reason := Judge(e.set, in.Peer, f, a)
 	e.table.Judge(g, endpoint, reason)
 	if endpoint != "" {
 		for peer, targets := range e.recipients(e.set, g) {
@@ -123,12 +131,24 @@ func (e *Engine) group(in *rib.In, f wire.Family, a *wire.Attributes) *rib.Group
 	return g
 }
 
+// wanted are those of a peer's route targets with which it is sent routes of a family: none without a session that carries
+// the family, and none that it has not asked for if it constrains routes.
+func (e *Engine) wanted(peer string, f wire.Family, targets string) string {
+	p := e.peers[peer]
+	if p == nil || !p.Families[f] {
+		return ""
+	}
+	return p.narrow(targets)
+}
+
 // recipients are the peers with a session that get a group's routes, and with which route targets.
 func (e *Engine) recipients(set *ruleset.Set, g *rib.Group) map[string]string {
 	audience := set.Audience(g.Endpoint)
-	for peer := range audience {
-		if p := e.peers[peer]; p == nil || !p.Families[g.Family] {
+	for peer, targets := range audience {
+		if targets = e.wanted(peer, g.Family, targets); targets == "" {
 			delete(audience, peer)
+		} else {
+			audience[peer] = targets
 		}
 	}
 	return audience

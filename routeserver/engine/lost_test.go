@@ -16,7 +16,7 @@ func (w *world) anyRestart() wire.Restart {
 	if w.r.IntN(3) == 0 {
 		return wire.Restart{}
 	}
-	families := [wire.Families]bool{true, true}
+	families := allFamilies(true)
 	r := wire.Restart{Offered: true, Restarting: w.r.IntN(2) == 0, Seconds: 600, Families: families}
 	if w.r.IntN(4) > 0 {
 		r.Forwarding = families
@@ -45,7 +45,7 @@ func (w *world) lose(s *speaker) string {
 
 func (w *world) comeBack(name string) string {
 	restart := w.anyRestart()
-	w.speakers[name] = newSpeaker(w.t, w.engine, name, restart)
+	w.speakers[name] = newSpeaker(w.t, w.engine, name, restart, w.r.IntN(2) == 0)
 	if !restart.Offered || !restart.Forwarding[wire.VPLS] {
 		w.dropStale(name)
 	}
@@ -87,7 +87,7 @@ func (w *world) time() string {
 			w.engine.Hasten(s.peer)
 			return name + " has had its time"
 		}
-		for f := range wire.Families {
+		for f := range wire.RTC {
 			s.send(wire.EndOfRIB(f))
 		}
 		return name + " sends End-of-RIB"

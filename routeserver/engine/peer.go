@@ -27,6 +27,9 @@ func (e *Engine) Resume(peer ruleset.Peer, id [4]byte, families [wire.Families]b
 	p := &Peer{Name: name, ID: id, Families: families, Queue: out.NewQueue(), Since: now(), config: peer, restart: restart}
 	e.peers[name] = p
 	e.Events.Add("session-up", name, fmt.Sprintf("session with %s is established", name))
+	if families[wire.RTC] {
+		e.constrain(p)
+	}
 	e.readdressAll(p)
 	if !e.putOff(p) {
 		p.endOfRIB()
@@ -65,6 +68,9 @@ func (e *Engine) down(p *Peer, why string, keep [wire.Families]bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p.Queue.Close()
+	if p.membership != nil {
+		p.membership.timer.Stop()
+	}
 	if p.patience != nil {
 		p.patience.Stop()
 	}
@@ -98,6 +104,8 @@ func (e *Engine) Refresh(p *Peer, f wire.Family, kind uint8, enhanced bool) {
 		return
 	}
 	switch {
+	case f == wire.RTC:
+		e.refreshAsked(p, kind, enhanced)
 	case kind == wire.RefreshRequest:
 		e.resend(p, f, enhanced)
 	case p.waiting[f]: // its routes are stale already, until its End-of-RIB

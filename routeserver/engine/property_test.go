@@ -43,7 +43,7 @@ func poolName(i int) string { return fmt.Sprintf("pool%d", i) }
 // site is endpoint i of peer p; its RD is always the same, its route target is one of two.
 func site(i, p, variant int) ruleset.Endpoint {
 	return ruleset.Endpoint{
-		Name: siteName(i), Peer: peerName(p), Family: "l2vpn-vpls",
+		Name: siteName(i), Peer: peerName(p), Family: familyOf(i).String(),
 		RT: fmt.Sprintf("65000:%d", i+1+100*variant), RD: fmt.Sprintf("65000:%d", i+1),
 	}
 }
@@ -61,7 +61,8 @@ func (w *world) expected(peer string) map[string]string {
 				continue
 			}
 			for _, e := range w.document.Endpoints {
-				if e.RT == a.rts[0] && e.Peer == announcer {
+				f := offered(a.nlri).family
+				if e.RT == a.rts[0] && e.Peer == announcer && (e.Family == f.String() || f.Flow()) {
 					byRoute[route] = append(byRoute[route], candidate{e, a})
 				}
 			}
@@ -71,13 +72,13 @@ func (w *world) expected(peer string) map[string]string {
 	for _, candidates := range byRoute {
 		winner := candidates[0]
 		for _, c := range candidates {
-			if strings.HasPrefix(c.nlri, c.endpoint.RD+":") { // it owns the route distinguisher
+			if offered(c.nlri).rd == c.endpoint.RD { // it owns the route distinguisher
 				winner = c
 			}
 		}
 		var rts []string
 		for _, f := range w.document.Endpoints {
-			if f.Peer == peer && f.Name != winner.endpoint.Name && w.together(f.Name, winner.endpoint.Name) {
+			if f.Peer == peer && f.Name != winner.endpoint.Name && w.together(f.Name, winner.endpoint.Name) && w.speakers[peer].wants(f.RT) {
 				rts = append(rts, f.RT)
 			}
 		}
@@ -138,6 +139,9 @@ func equal(a, b map[string]string) bool {
 }
 
 func (w *world) step() string {
+	if w.r.IntN(6) == 0 {
+		return w.constrain()
+	}
 	if w.r.IntN(8) == 0 && len(w.stale[w.anyStale()]) > 0 {
 		return w.restarts()
 	}
@@ -208,7 +212,7 @@ func (w *world) announce() string {
 			}
 		}
 	}
-	nlri := vplsText(rd, 1+w.r.IntN(3), 64, 100*(1+w.r.IntN(2)))
+	nlri := w.anyRoute(i, rd, s.name)
 	w.say(s, nlri, rts)
 	return fmt.Sprintf("%s announces %s with %v", s.name, nlri, rts)
 }
@@ -297,7 +301,7 @@ func (w *world) session() string {
 }
 
 func (w *world) up(name string) {
-	w.speakers[name] = newSpeaker(w.t, w.engine, name, w.anyRestart())
+	w.speakers[name] = newSpeaker(w.t, w.engine, name, w.anyRestart(), w.r.IntN(2) == 0)
 	w.said[name], w.stale[name] = map[string]announcement{}, map[string]bool{}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"weft/routeserver/rib"
 	"weft/routeserver/ruleset"
 )
 
@@ -108,12 +109,12 @@ func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 	for _, pair := range delta.Pairs {
 		for g := range e.table.Endpoint(pair.Endpoint) {
 			was, sent := g.SentTo(pair.Peer)
-			p := e.peers[pair.Peer]
-			switch gone := next.Site(pair.Endpoint) == nil || judged[pair.Endpoint] && !e.stays(next, pair.Endpoint, g.Attributes.RTs, g.Peer); {
-			case gone || p == nil || !p.Families[g.Family] || was.Targets == pair.Targets:
-			case pair.Targets == "" && sent:
+			targets := e.wanted(pair.Peer, g.Family, pair.Targets)
+			switch gone := next.Site(pair.Endpoint) == nil || judged[pair.Endpoint] && !e.stays(next, pair.Endpoint, g); {
+			case gone || was.Targets == targets:
+			case targets == "" && sent:
 				t.withdrawn[pair.Peer] += g.Len()
-			case pair.Targets != "":
+			case targets != "":
 				t.announced[pair.Peer] += g.Len()
 			}
 		}
@@ -124,7 +125,7 @@ func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 }
 
 // stays says whether a group keeps its endpoint, so that only its recipients change.
-func (e *Engine) stays(next *ruleset.Set, endpoint, targets, peer string) bool {
-	now, _ := Judge(next, peer, targets)
+func (e *Engine) stays(next *ruleset.Set, endpoint string, g *rib.Group) bool {
+	now, _ := Judge(next, g.Peer, g.Family, g.Attributes)
 	return now == endpoint
 }

@@ -19,17 +19,27 @@ type speaker struct {
 	name   string
 	peer   *Peer
 	rib    map[string]string // NLRI text to sorted route targets
+
+	constrains, settled, spoil bool // speaks RT-Constrain; has said what it wants; sends malformed UPDATEs
+	wishes                     map[wish]bool
 }
 
-func newSpeaker(t *testing.T, e *Engine, name string, restart wire.Restart) *speaker {
+func newSpeaker(t *testing.T, e *Engine, name string, restart wire.Restart, constrains bool) *speaker {
 	config, _ := e.Set().Peer(name)
 	address := netip.MustParseAddr(config.Address).As4()
-	s := &speaker{t: t, engine: e, name: name, rib: map[string]string{}}
-	s.peer = e.Resume(config, address, [wire.Families]bool{true, true}, restart)
+	s := &speaker{t: t, engine: e, name: name, rib: map[string]string{}, constrains: constrains, wishes: map[wish]bool{}}
+	s.peer = e.Resume(config, address, allFamilies(constrains), restart)
 	if s.peer == nil {
 		t.Fatalf("%s was refused", name)
 	}
 	return s
+}
+
+func allFamilies(constrains bool) (families [wire.Families]bool) {
+	for f := range wire.Families {
+		families[f] = f != wire.RTC || constrains
+	}
+	return families
 }
 
 // vplsText is an NLRI in gobgp's words: "65000:1:2:1 (Block Size: 64, Label Block Base: 100)".
@@ -63,10 +73,16 @@ func fromText(text string) *bgp.VPLSNLRI {
 }
 
 // route is the part of an NLRI that says which route it is.
-func route(text string) string { return strings.SplitN(text, " ", 2)[0] }
+func route(text string) string {
+	if _, other := offers.Load(text); other {
+		return text
+	}
+	return strings.SplitN(text, " ", 2)[0]
+}
 
 func (s *speaker) update(nlri string, rts []string) []byte {
-	reach, err := bgp.NewPathAttributeMpReachNLRI(bgp.RF_VPLS, []bgp.PathNLRI{{NLRI: fromText(nlri)}}, netip.MustParseAddr("192.0.2.1"))
+	o := offered(nlri)
+	reach, err := bgp.NewPathAttributeMpReachNLRI(bgp.NewFamily(o.family.AFI(), o.family.SAFI()), []bgp.PathNLRI{{NLRI: o.nlri}}, netip.MustParseAddr("192.0.2.1"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -111,7 +127,8 @@ func (s *speaker) malformed(nlri string, rts []string) {
 }
 
 func (s *speaker) withdraw(nlri string) {
-	unreach, err := bgp.NewPathAttributeMpUnreachNLRI(bgp.RF_VPLS, []bgp.PathNLRI{{NLRI: fromText(nlri)}})
+	o := offered(nlri)
+	unreach, err := bgp.NewPathAttributeMpUnreachNLRI(bgp.NewFamily(o.family.AFI(), o.family.SAFI()), []bgp.PathNLRI{{NLRI: o.nlri}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -176,6 +193,9 @@ func (s *speaker) hear(stream []byte) {
 		for _, a := range u.PathAttributes {
 			switch a := a.(type) {
 			case *bgp.PathAttributeMpReachNLRI:
+				if a.AFI == bgp.AFI_IP && a.SAFI == bgp.SAFI_ROUTE_TARGET_CONSTRAINTS {
+					continue // the route server asks for everything
+				}
 				for _, n := range a.Value {
 					s.rib[n.NLRI.String()] = strings.Join(rts, " ")
 				}

@@ -153,7 +153,7 @@ func (e *Engine) plan(next *ruleset.Set) (steps []step, delta *ruleset.Delta) {
 	}
 	judge := func(g *rib.Group) {
 		s := step{group: g}
-		s.endpoint, s.reason = Judge(next, g.Peer, g.Attributes.RTs)
+		s.endpoint, s.reason = Judge(next, g.Peer, g.Family, g.Attributes)
 		if !g.Twin && s.endpoint != "" {
 			audience := *g
 			audience.Endpoint = s.endpoint

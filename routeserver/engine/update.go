@@ -23,12 +23,17 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 	if u.EndOfRIB {
 		e.ended(p, u.UnreachFamily)
 	}
+	if u.ReachFamily == wire.RTC || u.UnreachFamily == wire.RTC {
+		if err := e.asked(p, u); err != nil {
+			return err
+		}
+	}
 	switch {
 	case u.Malformed != "":
 		e.counters.Malformed++
 		e.Events.Add("treat-as-withdraw", p.Name, fmt.Sprintf("malformed UPDATE from %s: %s; its routes (%d) are treated as withdrawn", p.Name, u.Malformed, len(u.Reach)))
 		e.remove(in, u.ReachFamily, u.Reach, true)
-	case len(u.Reach) == 0:
+	case len(u.Reach) == 0 || u.ReachFamily == wire.RTC:
 	case u.Loop || u.Attributes.Loops(string(e.RouterID[:]), string(e.ClusterID[:])):
 		// RFC 4271 section 9.1.2, RFC 4456 section 8: such a route is not eligible.
 		e.counters.Loops++

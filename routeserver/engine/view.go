@@ -178,6 +178,8 @@ type Path struct {
 	FromSession, ToSession time.Time // since when; zero if down
 	Parted                 time.Time // when the recipient last lost the endpoint's routes by a change
 	ToFamilies             [wire.Families]bool
+	Constrains             bool   // the recipient's PE asks for route targets
+	Wanted                 string // those of Targets that it asked for
 	FromUnknown, ToUnknown bool
 	Generation             uint64
 }
@@ -199,6 +201,7 @@ func (e *Engine) Path(from, to string) Path {
 	}
 	if s := e.peers[b.Peer]; s != nil {
 		p.ToSession, p.ToFamilies = s.Since, s.Families
+		p.Constrains, p.Wanted = s.membership != nil, s.narrow(p.Targets)
 	}
 	present := map[string]bool{}
 	for _, g := range e.groups(Filter{Table: AdjIn, Peer: a.Peer, AnyFamily: true}) {

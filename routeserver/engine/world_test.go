@@ -17,7 +17,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	e, err := New(Config{Name: "rs", ASN: 65000, RouterID: [4]byte{10, 0, 0, 254}, ClusterID: [4]byte{10, 0, 0, 254}, StaleTime: time.Hour}, store, nil)
+	e, err := New(Config{Name: "rs", ASN: 65000, RouterID: [4]byte{10, 0, 0, 254}, ClusterID: [4]byte{10, 0, 0, 254}, StaleTime: time.Hour, MembershipWait: time.Hour}, store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,8 +35,15 @@ func free(t *testing.T, address string) string {
 	return l.Addr().String()
 }
 
-func startGobgpd(t *testing.T, binary, address, server string) *gobgpd {
+func startGobgpd(t *testing.T, binary, address, server string, families ...*api.Family) *gobgpd {
 	t.Helper()
+	if families == nil {
+		families = []*api.Family{vpls}
+	}
+	var enabled []*api.AfiSafi
+	for _, f := range families {
+		enabled = append(enabled, &api.AfiSafi{Config: &api.AfiSafiConfig{Family: f, Enabled: true}})
+	}
 	host := free(t, address)
 	run(t, binary, "--api-hosts", host, "--log-level", "warn", "--pprof-disable")
 	cc, err := grpc.NewClient(host, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -54,7 +61,7 @@ func startGobgpd(t *testing.T, binary, address, server string) *gobgpd {
 		Conf:      &api.PeerConf{NeighborAddress: remote.Addr().String(), PeerAsn: 65000},
 		Timers:    &api.Timers{Config: &api.TimersConfig{ConnectRetry: 1, IdleHoldTimeAfterReset: 1}},
 		Transport: &api.Transport{LocalAddress: address, RemotePort: uint32(remote.Port())},
-		AfiSafis:  []*api.AfiSafi{{Config: &api.AfiSafiConfig{Family: vpls, Enabled: true}}},
+		AfiSafis:  enabled,
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -67,8 +74,12 @@ var vpls = &api.Family{Afi: api.Family_AFI_L2VPN, Safi: api.Family_SAFI_VPLS}
 func (g *gobgpd) announce(site uint16, rt uint32) {
 	g.t.Helper()
 	rd := bgp.NewRouteDistinguisherTwoOctetAS(65000, uint32(site))
-	n := bgp.NewVPLSNLRI(rd, site, 1, 64, uint32(site)<<12|1)
-	reach, err := bgp.NewPathAttributeMpReachNLRI(bgp.RF_VPLS, []bgp.PathNLRI{{NLRI: n}}, netip.MustParseAddr(g.address))
+	g.announceRoute(vpls, bgp.NewVPLSNLRI(rd, site, 1, 64, uint32(site)<<12|1), rt, bgp.NewVPLSExtended(0, 1450))
+}
+
+func (g *gobgpd) announceRoute(f *api.Family, n bgp.NLRI, rt uint32, more ...bgp.ExtendedCommunityInterface) {
+	g.t.Helper()
+	reach, err := bgp.NewPathAttributeMpReachNLRI(bgp.NewFamily(uint16(f.Afi), uint8(f.Safi)), []bgp.PathNLRI{{NLRI: n}}, netip.MustParseAddr(g.address))
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -76,10 +87,9 @@ func (g *gobgpd) announce(site uint16, rt uint32) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	path := &api.Path{NlriBinary: nlri, Family: vpls}
-	for _, a := range []bgp.PathAttributeInterface{bgp.NewPathAttributeOrigin(0), reach, bgp.NewPathAttributeExtendedCommunities([]bgp.ExtendedCommunityInterface{
-		bgp.NewTwoOctetAsSpecificExtended(bgp.EC_SUBTYPE_ROUTE_TARGET, 65000, rt, true), bgp.NewEncapExtended(bgp.TUNNEL_TYPE_VXLAN), bgp.NewVPLSExtended(0, 1450),
-	})} {
+	path := &api.Path{NlriBinary: nlri, Family: f}
+	communities := append(more, bgp.NewTwoOctetAsSpecificExtended(bgp.EC_SUBTYPE_ROUTE_TARGET, 65000, rt, true), bgp.NewEncapExtended(bgp.TUNNEL_TYPE_VXLAN))
+	for _, a := range []bgp.PathAttributeInterface{bgp.NewPathAttributeOrigin(0), reach, bgp.NewPathAttributeExtendedCommunities(communities)} {
 		data, err := a.Serialize()
 		if err != nil {
 			g.t.Fatal(err)
@@ -92,10 +102,12 @@ func (g *gobgpd) announce(site uint16, rt uint32) {
 }
 
 // routes gives what gobgpd learned: NLRI to route targets.
-func (g *gobgpd) routes() map[string]string {
+func (g *gobgpd) routes() map[string]string { return g.routesOf(vpls) }
+
+func (g *gobgpd) routesOf(f *api.Family) map[string]string {
 	g.t.Helper()
 	stream, err := g.api.ListPath(context.Background(), &api.ListPathRequest{
-		TableType: api.TableType_TABLE_TYPE_GLOBAL, Family: vpls, EnableAttributeBinary: true,
+		TableType: api.TableType_TABLE_TYPE_GLOBAL, Family: f, EnableAttributeBinary: true,
 	})
 	if err != nil {
 		g.t.Fatal(err)
@@ -140,9 +152,11 @@ func targetsOf(t *testing.T, attributes [][]byte) string {
 	return strings.Join(rts, " ")
 }
 
-func (g *gobgpd) has(want map[string]string) {
+func (g *gobgpd) has(want map[string]string) { g.t.Helper(); g.hasOf(vpls, want) }
+
+func (g *gobgpd) hasOf(f *api.Family, want map[string]string) {
 	g.t.Helper()
-	until(g.t, fmt.Sprintf("%s to have %v, not %v", g.address, want, g.routes()), func() bool { return fmt.Sprint(g.routes()) == fmt.Sprint(want) })
+	until(g.t, fmt.Sprintf("%s to have %v, not %v", g.address, want, g.routesOf(f)), func() bool { return fmt.Sprint(g.routesOf(f)) == fmt.Sprint(want) })
 }
 
 func TestGobgpd(t *testing.T) {

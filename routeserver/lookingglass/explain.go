@@ -61,7 +61,7 @@ func Explain(e *engine.Engine, from, to, nlri string) (*Explanation, error) {
 		}
 	}
 	for _, v := range p.Suspects {
-		ours := wire.RD([]byte(v.Family.RD(v.NLRI))).String() == p.FromRD || nlri != ""
+		ours := v.Family.Distinguisher(v.NLRI) == p.FromRD || nlri != ""
 		if ours && wanted(v.Family, v.NLRI) {
 			x.Routes = append(x.Routes, suspect(&p, v))
 		}
@@ -93,7 +93,10 @@ func (x *Explanation) conclude(p *engine.Path, nlri string) {
 }
 
 func announced(peer string, v engine.View) Step {
-	text := fmt.Sprintf("announced by %s with next hop %s", peer, v.Attributes.Hop())
+	text := "announced by " + peer
+	if hop := v.Attributes.Hop(); hop != "" {
+		text += " with next hop " + hop
+	}
 	if v.Stale {
 		text += fmt.Sprintf("; stale, kept while %s restarts", peer)
 	}
@@ -129,8 +132,11 @@ func accepted(p *engine.Path, v engine.View, from, to string) RouteExplanation {
 	if !add("session", p.ToFamilies[v.Family], p.ToSession, "%s has a session%s", p.ToPeer, carrying(p.ToFamilies[v.Family], v.Family)) {
 		return x
 	}
+	if p.Constrains && !add("asked", p.Wanted != "", time.Time{}, "%s", asking(p)) {
+		return x
+	}
 	copied, ok := p.Out[v.NLRI]
-	add("rewritten", ok, time.Time{}, "route target %s becomes %s", p.FromRT, strings.Join(targets(p.Targets), " "))
+	add("rewritten", ok, time.Time{}, "route target %s becomes %s", p.FromRT, strings.Join(targets(p.Wanted), " "))
 	if !ok {
 		return x
 	}
@@ -139,6 +145,14 @@ func accepted(p *engine.Path, v engine.View, from, to string) RouteExplanation {
 	}
 	x.Verdict = sent
 	return x
+}
+
+// asking says what came of RT-Constrain.
+func asking(p *engine.Path) string {
+	if p.Wanted == "" {
+		return fmt.Sprintf("%s has not asked for route target %s (RT-Constrain)", p.ToPeer, strings.Join(targets(p.Targets), " "))
+	}
+	return fmt.Sprintf("%s has asked for route target %s", p.ToPeer, strings.Join(targets(p.Wanted), " "))
 }
 
 func carrying(ok bool, f wire.Family) string {
@@ -161,6 +175,8 @@ var reasons = map[rib.Reason]string{
 	rib.NoRT:      "it has no route target",
 	rib.Ambiguous: "it has more than one route target",
 	rib.Duplicate: "another peer announces the same NLRI",
+	rib.Family:    "its endpoint's routes are of another family",
+	rib.Redirect:  "it would redirect traffic into the VRF of a route target",
 }
 
 func suspect(p *engine.Path, v engine.View) RouteExplanation {

@@ -34,7 +34,7 @@ func Describe(v engine.View) Route {
 	r := Route{
 		Table: v.Table, Family: v.Family.String(), NLRI: v.Family.Text(v.NLRI),
 		Key: hex.EncodeToString([]byte(v.Family.Key(v.NLRI))), Endpoint: v.Endpoint, Peer: v.Peer, To: v.To,
-		RD: wire.RD([]byte(v.Family.RD(v.NLRI))).String(), RTs: targets(v.Targets), NextHop: v.Attributes.Hop(),
+		RD: v.Family.Distinguisher(v.NLRI), RTs: targets(v.Targets), NextHop: v.Attributes.Hop(),
 		ReceivedAt: moment(v.Received), SentAt: moment(v.Sent), Reason: string(v.Reason), Stale: v.Stale,
 		Attributes: v.Attributes.Describe(), Details: v.Family.Fields(v.NLRI),
 	}

@@ -21,6 +21,8 @@ const (
 	NoRT      Reason = "no-rt"      // there is none
 	Ambiguous Reason = "ambiguous"  // there are several, one of them the peer's own
 	Duplicate Reason = "duplicate"  // another peer's accepted route has the same key
+	Family    Reason = "family"     // the endpoint's routes are of another family
+	Redirect  Reason = "redirect"   // it would redirect traffic into the VRF of a route target
 )
 
 // Route is one NLRI that a peer announced. Received is in Unix nanoseconds.

@@ -130,8 +130,12 @@ func (s *Set) setEndpoint(e *Endpoint) error {
 	if _, there := s.peers[e.Peer]; !there {
 		return invalid("peer", "there is no peer %q", e.Peer)
 	}
-	if _, err := wire.ParseFamily(e.Family); err != nil {
+	family, err := wire.ParseFamily(e.Family)
+	if err != nil {
 		return invalid("family", "%s", err)
+	}
+	if !family.Main() {
+		return invalid("family", "%s goes beside an endpoint's main family and cannot be it", e.Family)
 	}
 	rt, err := wire.ParseRT(e.RT)
 	if err != nil {
@@ -148,7 +152,7 @@ func (s *Set) setEndpoint(e *Endpoint) error {
 		return invalid("rd", "%s belongs to endpoint %q already", e.RD, other.Name)
 	}
 	s.detach(e.Name)
-	site := &Site{Endpoint: *e, Target: rt, Dist: rd}
+	site := &Site{Endpoint: *e, Main: family, Target: rt, Dist: rd}
 	s.endpoints[e.Name], s.byRT[rt], s.byRD[rd] = site, site, site
 	s.sites[e.Peer] = append(slices.Clone(s.sites[e.Peer]), site)
 	return nil

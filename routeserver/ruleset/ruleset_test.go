@@ -92,6 +92,7 @@ func TestInvalidDocumentsNameTheField(t *testing.T) {
 		{`"rt": "65000:2"`, `"rt": "65000"`, "endpoints[1].rt"},
 		{`"rd": "65000:2"`, `"rd": "65000:1"`, "endpoints[1].rd"},
 		{`l2vpn-evpn`, `ipv4`, "endpoints[2].family"},
+		{`l2vpn-evpn`, `ipv4-flowspec-vpn`, "endpoints[2].family"}, // goes beside a main family
 		{`"cafe-lan", "library-lan"`, `"cafe-lan", "moon-lan"`, "vcps[0].members[1]"},
 		{`"cafe-lan", "library-lan"`, `"cafe-lan", "cafe-lan"`, "vcps[0].members[1]"},
 		{`"name": "red"`, `"name": "blue"`, "vcps[2].name"},

@@ -13,6 +13,7 @@ import (
 // Site is an endpoint with its identifiers in wire form.
 type Site struct {
 	Endpoint
+	Main   wire.Family
 	Target wire.RT
 	Dist   wire.RD
 }

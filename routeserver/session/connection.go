@@ -24,16 +24,18 @@ type connection struct {
 	peer     ruleset.Peer
 	conn     net.Conn
 	outgoing bool
+	offered  [wire.Families]bool // in our OPEN
 	remote   *wire.Open
 	hold     time.Duration // negotiated; 0: no keepalives
 
-	mu      sync.Mutex
-	state   string
-	closing error        // why we end it
-	peering *engine.Peer // once established
-	began   time.Time
-	up      time.Time     // when it was established
-	over    chan struct{} // closed at its end
+	mu       sync.Mutex
+	declined [wire.Families]bool // families that the peer wants and was not offered
+	state    string
+	closing  error        // why we end it
+	peering  *engine.Peer // once established
+	began    time.Time
+	up       time.Time     // when it was established
+	over     chan struct{} // closed at its end
 }
 
 // errReplaced ends a session without a NOTIFICATION.
@@ -153,9 +155,8 @@ func (c *connection) reason(err error) error {
 func (c *connection) converse() error {
 	s := c.server
 	ours := &wire.Open{ASN: s.engine.ASN, HoldTime: uint16(s.HoldTime / time.Second), ID: s.engine.RouterID}
-	for f := range wire.Families {
-		ours.Families[f] = true
-	}
+	c.offered = s.engine.Set().Useful(c.peer.Name)
+	ours.Families = c.offered
 	if s.RestartTime > 0 {
 		// A route server forwards no packets, so it never stops forwarding them.
 		ours.Restart = wire.Restart{
@@ -230,10 +231,7 @@ func (c *connection) receiveKeepalive(r io.Reader, buf *[]byte) error {
 // negotiate checks the peer's OPEN (RFC 4271 section 6.2, RFC 5492, RFC 6286).
 func (c *connection) negotiate() error {
 	o, e := c.remote, c.server.engine
-	common := false
-	for f := range wire.Families {
-		common = common || o.Families[f]
-	}
+	common := c.agree()
 	bad := func(subcode uint8, data []byte, text string) error {
 		return &wire.Notification{Code: wire.OpenError, Subcode: subcode, Data: data, Text: text}
 	}
@@ -250,9 +248,13 @@ func (c *connection) negotiate() error {
 	case !common:
 		var data []byte
 		for f := range wire.Families {
-			data = append(data, 1, 4, byte(f.AFI()>>8), byte(f.AFI()), 0, f.SAFI())
+			if c.offered[f] {
+				data = append(data, 1, 4, byte(f.AFI()>>8), byte(f.AFI()), 0, f.SAFI())
+			}
 		}
 		return bad(wire.BadCapability, data, "no family in common")
+	case c.outgrown(e.Set()): // the rule set has changed since our OPEN
+		return outgrown()
 	}
 	c.hold = min(c.server.HoldTime, time.Duration(o.HoldTime)*time.Second)
 	return nil

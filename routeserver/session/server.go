@@ -175,6 +175,7 @@ func (s *Server) Reconcile(set *ruleset.Set) {
 		peer, stays := set.Peer(name)
 		slot.closeUnless(func(c *connection) bool { return stays && c.peer == peer },
 			wire.Shutdown(wire.Deconfigured, "this peer is not configured any more"))
+		slot.closeUnless(func(c *connection) bool { return !c.outgrown(set) }, outgrown())
 		if !stays {
 			delete(s.slots, name)
 		}

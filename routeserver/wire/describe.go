@@ -23,20 +23,40 @@ func (a *Attributes) Clusters() []string {
 	return list
 }
 
-// Hop is the next hop as text.
+// Hop is the next hop as text; empty if there is none.
 func (a *Attributes) Hop() string {
-	address, ok := netip.AddrFromSlice([]byte(a.NextHop))
-	if !ok && len(a.NextHop) == 32 { // global and link-local
-		address, _ = netip.AddrFromSlice([]byte(a.NextHop[:16]))
+	hop := a.NextHop
+	switch len(hop) {
+	case vpnHop, vpnHop6:
+		hop = hop[8:]
+	case vpnHopTwo: // global and link-local, here and below
+		hop = hop[8:24]
+	case 32:
+		hop = hop[:16]
+	}
+	address, ok := netip.AddrFromSlice([]byte(hop))
+	if !ok {
+		return ""
 	}
 	return address.Unmap().String()
 }
 
-// Fields are the parts of an NLRI that network engineers ask for: VE ID and label block, or EVPN type, MAC, IP and VNI.
+// Fields are the parts of an NLRI that network engineers ask for: VE ID and label block; EVPN type, MAC, IP and VNI;
+// prefix and label; or the components of a traffic filter.
 func (f Family) Fields(nlri string) map[string]any {
 	v := []byte(nlri)
 	label := func(at int) int { return int(v[at])<<16 | int(v[at+1])<<8 | int(v[at+2]) }
-	if f == VPLS {
+	switch {
+	case f == VPNv4 || f == VPNv6:
+		size := 4 << (2 * (f - VPNv4))
+		address, _ := netip.AddrFromSlice(append(v[vpnPrefix:len(v):len(v)], make([]byte, size+vpnPrefix-len(v))...))
+		prefix := netip.PrefixFrom(address, int(v[0])-vpnBits)
+		return map[string]any{"prefix": prefix.Masked().String(), "label": label(vpnLabel) >> 4}
+	case f.Flow():
+		return map[string]any{"filter": f.filter(nlri)}
+	case f == RTC:
+		return map[string]any{"target": f.Text(nlri)}
+	case f == VPLS:
 		return map[string]any{
 			"ve_id": binary.BigEndian.Uint16(v[10:]), "offset": binary.BigEndian.Uint16(v[12:]),
 			"size": binary.BigEndian.Uint16(v[14:]), "label_base": label(16) >> 4,

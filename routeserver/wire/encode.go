@@ -88,15 +88,17 @@ func (a *Attributes) tail(r Reflection, targets int) []byte {
 	return append(t, a.Communities...)
 }
 
+// withdrawalHead is what an UPDATE of withdrawals has beside its NLRIs. All NLRIs fit into the rest of any message.
+const withdrawalHead = HeaderLength + 4 + 4 + 3
+
 // AppendWithdrawals appends UPDATE messages that withdraw all NLRIs; ends are where the messages end in dst.
 func AppendWithdrawals(dst []byte, f Family, nlris []string, limit int) (all []byte, ends []int) {
-	const fixed = HeaderLength + 4 + 4 + 3
 	for i := 0; i < len(nlris); {
 		start := len(dst)
 		dst = append(header(dst, TypeUpdate), 0, 0, 0, 0, flagOptional|flagExtended, attrUnreach, 0, 0)
 		dst = binary.BigEndian.AppendUint16(dst, f.AFI())
 		dst = append(dst, f.SAFI())
-		for size := fixed; i < len(nlris) && size+len(nlris[i]) <= limit; i++ {
+		for size := withdrawalHead; i < len(nlris) && size+len(nlris[i]) <= limit; i++ {
 			size += len(nlris[i])
 			dst = append(dst, nlris[i]...)
 		}

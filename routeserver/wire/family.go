@@ -14,6 +14,13 @@ type Family uint8
 const (
 	VPLS     Family = iota // l2vpn-vpls, RFC 4761
 	EVPN                   // l2vpn-evpn, RFC 7432
+	VPNv4                  // RFC 4364
+	VPNv6                  // RFC 4659
+	Flow4                  // ipv4-flowspec, RFC 8955
+	Flow6                  // ipv6-flowspec, RFC 8956
+	FlowVPN4               // ipv4-flowspec-vpn, RFC 8955 section 8
+	FlowVPN6               // ipv6-flowspec-vpn
+	RTC                    // route target membership, RFC 4684: asked for, not forwarded
 	Families               // how many there are
 )
 
@@ -30,13 +37,34 @@ type format struct {
 	// exact is true if an NLRI whose non-key part changed has to be withdrawn before the new one is announced,
 	// because speakers exist that identify routes by the whole NLRI.
 	exact bool
-	// rd is the offset of the route distinguisher.
-	rd int
+	// rd gives the route distinguisher; nil: there is none.
+	rd func(nlri string) string
+	// hops are the lengths that a next hop may have; none: whatever it is, it means nothing and is left out.
+	hops []int
 }
 
+func rdAt(offset int) func(string) string {
+	return func(nlri string) string { return nlri[offset : offset+8] }
+}
+
+var (
+	plainHops = []int{4, 16, 32}
+	vpnHops   = []int{vpnHop, vpnHop6, vpnHopTwo}
+)
+
 var formats = [Families]format{
-	VPLS: {name: "l2vpn-vpls", afi: 25, safi: 65, split: splitVPLS, key: keyVPLS, exact: true, rd: 2},
-	EVPN: {name: "l2vpn-evpn", afi: 25, safi: 70, split: splitEVPN, key: keyEVPN, rd: 2},
+	VPLS: {name: "l2vpn-vpls", afi: 25, safi: 65, split: splitVPLS, key: keyVPLS, exact: true, rd: rdAt(2), hops: plainHops},
+	EVPN: {name: "l2vpn-evpn", afi: 25, safi: 70, split: splitEVPN, key: keyEVPN, rd: rdAt(2), hops: plainHops},
+
+	VPNv4: {name: "vpnv4", afi: 1, safi: 128, split: splitVPN(vpnIPv4), key: keyVPN, rd: rdAt(vpnRD), hops: vpnHops},
+	VPNv6: {name: "vpnv6", afi: 2, safi: 128, split: splitVPN(vpnIPv6), key: keyVPN, rd: rdAt(vpnRD), hops: vpnHops},
+
+	Flow4:    {name: "ipv4-flowspec", afi: 1, safi: 133, split: splitFlow(0, false), key: keyFlow(0, false)},
+	Flow6:    {name: "ipv6-flowspec", afi: 2, safi: 133, split: splitFlow(0, true), key: keyFlow(0, true)},
+	FlowVPN4: {name: "ipv4-flowspec-vpn", afi: 1, safi: 134, split: splitFlow(8, false), key: keyFlow(8, false), rd: rdFlow},
+	FlowVPN6: {name: "ipv6-flowspec-vpn", afi: 2, safi: 134, split: splitFlow(8, true), key: keyFlow(8, true), rd: rdFlow},
+
+	RTC: {name: "rtc", afi: 1, safi: 132, split: splitMembership, key: keyMembership, hops: plainHops},
 }
 
 // String is the family as network engineers write it.
@@ -67,8 +95,28 @@ func (f Family) Identity(nlri string) string {
 // Exact says whether a changed NLRI with the same key must be withdrawn before the new one is announced.
 func (f Family) Exact() bool { return formats[f].exact }
 
-// RD gives the eight bytes of an NLRI's route distinguisher.
-func (f Family) RD(nlri string) string { return nlri[formats[f].rd : formats[f].rd+8] }
+// RD gives the eight bytes of an NLRI's route distinguisher, or nothing in a family that has none.
+func (f Family) RD(nlri string) string {
+	if formats[f].rd == nil {
+		return ""
+	}
+	return formats[f].rd(nlri)
+}
+
+// Distinguisher is RD as text.
+func (f Family) Distinguisher(nlri string) string {
+	rd := f.RD(nlri)
+	if rd == "" {
+		return ""
+	}
+	return RD([]byte(rd)).String()
+}
+
+// Flow says whether the family's routes are traffic filters, which go beside an endpoint's routes.
+func (f Family) Flow() bool { return f >= Flow4 && f <= FlowVPN6 }
+
+// Main says whether an endpoint can have the family: whether its routes are ways to reach something.
+func (f Family) Main() bool { return f < Flow4 }
 
 // FamilyOf finds the family with this AFI and SAFI.
 func FamilyOf(afi uint16, safi uint8) (Family, bool) {
@@ -87,5 +135,9 @@ func ParseFamily(name string) (Family, error) {
 			return f, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is not a family that this route server carries (l2vpn-vpls, l2vpn-evpn)", name)
+	names := ""
+	for f := range Families {
+		names += ", " + formats[f].name
+	}
+	return 0, fmt.Errorf("%q is not a family that this route server carries (%s)", name, names[2:])
 }

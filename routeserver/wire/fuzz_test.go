@@ -15,6 +15,9 @@ func FuzzParseUpdate(f *testing.F) {
 		f.Add(sample(f, evpn))
 		f.Add(sample(f, evpn)[:40])
 	}
+	for family, nlris := range samples(f) {
+		f.Add(message(f, family, nlris))
+	}
 	f.Add(EndOfRIB(VPLS)[HeaderLength:])
 	f.Add([]byte{0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -30,7 +33,8 @@ func FuzzParseUpdate(f *testing.F) {
 			return
 		}
 		for _, n := range u.Reach {
-			if u.ReachFamily.Key(n) == "" || len(u.ReachFamily.RD(n)) != 8 || len(u.ReachFamily.Fields(n)) == 0 {
+			rd := len(u.ReachFamily.RD(n)) == 8 || formats[u.ReachFamily].rd == nil
+			if u.ReachFamily.Key(n) == "" || !rd || len(u.ReachFamily.Fields(n)) == 0 {
 				t.Fatalf("NLRI %x has no key, RD or fields", n)
 			}
 		}

@@ -3,7 +3,9 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 )
@@ -114,9 +116,22 @@ func (o *Open) capability(capability bgp.ParameterCapabilityInterface) {
 func (f Family) Text(nlri string) string {
 	n, err := bgp.NLRIFromSlice(bgp.NewFamily(f.AFI(), f.SAFI()), []byte(nlri))
 	if err != nil {
-		return err.Error()
+		return fmt.Sprintf("%x", nlri) // filters of 240 bytes and more, for one, which gobgp cannot read
 	}
 	return n.String()
+}
+
+// filter lists the components of a traffic filter as people read them.
+func (f Family) filter(nlri string) []string {
+	n, err := bgp.NLRIFromSlice(bgp.NewFamily(f.AFI(), f.SAFI()), []byte(nlri))
+	if err != nil {
+		return []string{fmt.Sprintf("%x", nlri)}
+	}
+	parts := []string{}
+	for _, c := range n.(*bgp.FlowSpecNLRI).Value {
+		parts = append(parts, strings.TrimSpace(c.String()))
+	}
+	return parts
 }
 
 // Describe gives the attributes by name, as JSON values: those that were received, without MP_REACH_NLRI.

@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // mpReach reads MP_REACH_NLRI (RFC 4760 section 3).
 func (u *update) mpReach(v []byte) error {
@@ -14,7 +17,10 @@ func (u *update) mpReach(v []byte) error {
 		return nil
 	}
 	hop, nlris := v[4:4+int(v[3])], v[5+int(v[3]):]
-	if n := len(hop); n != 4 && n != 16 && n != 32 {
+	hops := formats[family].hops
+	if hops == nil {
+		hop = nil // RFC 8955 section 4
+	} else if n := len(hop); !slices.Contains(hops, n) {
 		// The next hop's length says where the NLRIs begin, so that they can be found (RFC 7606 section 7.11).
 		u.malformed("next hop of %d bytes", n)
 	}
@@ -55,7 +61,7 @@ func (u *update) split(family Family, buf []byte) ([]string, error) {
 		n, ok, skip := formats[family].split(buf[at:])
 		switch {
 		case n == 0:
-			return nil, fatal(InvalidNetwork, "%s NLRI runs over its attribute", family)
+			return nil, fatal(InvalidNetwork, "%s NLRI of an impossible length, or that runs over its attribute", family)
 		case skip:
 			u.Ignored++
 		case !ok:

@@ -4,35 +4,36 @@ import "fmt"
 
 // Codes of a NOTIFICATION (RFC 4271 section 4.5, RFC 4486, RFC 7313, RFC 9687).
 const (
-	HeaderError       = 1
-	OpenError         = 2
-	UpdateError       = 3
-	HoldTimerExpired  = 4
-	FSMError          = 5
-	Cease             = 6
-	RefreshError      = 7
-	SendHoldExpired   = 8
-	NotSynchronised   = 1 // of HeaderError
-	BadLength         = 2
-	BadType           = 3
-	BadVersion        = 1 // of OpenError
-	BadPeerAS         = 2
-	BadIdentifier     = 3
-	BadParameter      = 4
-	BadHoldTime       = 6
-	BadCapability     = 7
-	MalformedList     = 1 // of UpdateError
-	UnknownWellKnown  = 2
-	InvalidNetwork    = 10
-	MaxPrefixes       = 1 // of Cease
-	AdminShutdown     = 2
-	Deconfigured      = 3
-	AdminReset        = 4
-	Rejected          = 5
-	Collision         = 7
-	UnexpectedOpen    = 1 // of FSMError (RFC 6608): in OpenSent
-	UnexpectedConfirm = 2 // in OpenConfirm
-	UnexpectedUp      = 3 // in Established
+	HeaderError        = 1
+	OpenError          = 2
+	UpdateError        = 3
+	HoldTimerExpired   = 4
+	FSMError           = 5
+	Cease              = 6
+	RefreshError       = 7
+	SendHoldExpired    = 8
+	NotSynchronised    = 1 // of HeaderError
+	BadLength          = 2
+	BadType            = 3
+	BadVersion         = 1 // of OpenError
+	BadPeerAS          = 2
+	BadIdentifier      = 3
+	BadParameter       = 4
+	BadHoldTime        = 6
+	BadCapability      = 7
+	MalformedList      = 1 // of UpdateError
+	UnknownWellKnown   = 2
+	InvalidNetwork     = 10
+	MaxPrefixes        = 1 // of Cease
+	AdminShutdown      = 2
+	Deconfigured       = 3
+	AdminReset         = 4
+	Rejected           = 5
+	OtherConfiguration = 6
+	Collision          = 7
+	UnexpectedOpen     = 1 // of FSMError (RFC 6608): in OpenSent
+	UnexpectedConfirm  = 2 // in OpenConfirm
+	UnexpectedUp       = 3 // in Established
 )
 
 var errorNames = map[uint8]string{
@@ -43,7 +44,7 @@ var errorNames = map[uint8]string{
 
 var ceaseNames = map[uint8]string{
 	MaxPrefixes: "too many routes", AdminShutdown: "administrative shutdown", Deconfigured: "peer removed",
-	AdminReset: "administrative reset", Rejected: "connection rejected", Collision: "connection collision",
+	AdminReset: "administrative reset", Rejected: "connection rejected", OtherConfiguration: "other configuration change", Collision: "connection collision",
 }
 
 // Notification is a NOTIFICATION message, and as an error the reason why a session ends.

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"strings"
+	"time"
+
+	"weft/routeserver/wire"
+)
+
+// membershipWait is how long a peer that constrains routes may take to say which ones it wants.
+const membershipWait = 5 * time.Second
+
+// membership is what a peer asked for by RT-Constrain (RFC 4684). It only ever takes away from what the rule set gives.
+type membership struct {
+	settled bool              // the peer has said all, or had time to
+	asked   map[string]string // NLRI by key
+	exact   map[wire.RT]int   // whole route targets, and how many NLRIs ask for each
+	wide    map[string]string // NLRIs that ask for several route targets, by key
+	stale   map[string]string // NLRIs by key, during the peer's enhanced refresh
+	timer   *time.Timer
+	owed    bool // End-of-RIB markers
+}
+
+func newMembership() *membership {
+	return &membership{asked: map[string]string{}, exact: map[wire.RT]int{}, wide: map[string]string{}}
+}
+
+// narrow leaves those of a peer's route targets that it asked for; all, if it does not constrain routes.
+func (p *Peer) narrow(targets string) string {
+	m := p.membership
+	if m == nil || targets == "" {
+		return targets
+	}
+	if !m.settled {
+		return ""
+	}
+	var wanted strings.Builder
+	for _, rt := range wire.RTs(targets) {
+		if m.wants(rt) {
+			wanted.Write(rt[:])
+		}
+	}
+	return wanted.String()
+}
+
+func (m *membership) wants(rt wire.RT) bool {
+	if m.exact[rt] > 0 {
+		return true
+	}
+	for _, nlri := range m.wide {
+		if wire.Covers(nlri, rt) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *membership) add(nlri string) {
+	key := wire.RTC.Key(nlri)
+	delete(m.stale, key)
+	if _, again := m.asked[key]; again {
+		return
+	}
+	m.asked[key] = nlri
+	if rt, one := wire.WholeTarget(nlri); one {
+		m.exact[rt]++
+	} else {
+		m.wide[key] = nlri
+	}
+}
+
+func (m *membership) remove(key string) {
+	nlri, there := m.asked[key]
+	if !there {
+		return
+	}
+	delete(m.asked, key)
+	delete(m.wide, key)
+	delete(m.stale, key)
+	if rt, one := wire.WholeTarget(nlri); one {
+		if m.exact[rt]--; m.exact[rt] == 0 {
+			delete(m.exact, rt)
+		}
+	}
+}
+
+// constrain begins RT-Constrain with a peer: it is asked for all routes, and gets none before it has said which ones it
+// wants, which its End-of-RIB or the time that passes says.
+func (e *Engine) constrain(p *Peer) {
+	wait := e.MembershipWait
+	if wait == 0 {
+		wait = membershipWait
+	}
+	p.membership = newMembership()
+	p.Queue.Message(wire.AllTargets(e.RouterID))
+	p.membership.timer = time.AfterFunc(wait, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.peers[p.Name] == p {
+			e.answered(p)
+		}
+	})
+}
+
+// answered sends a peer the routes that it asked for and the End-of-RIB markers, once.
+func (e *Engine) answered(p *Peer) {
+	m := p.membership
+	if m.settled {
+		return
+	}
+	m.settled = true
+	m.timer.Stop()
+	e.readdressAll(p)
+	if m.owed {
+		p.endOfRIB()
+	}
+}
+
+// asked takes in what a peer's UPDATE says about route targets.
+func (e *Engine) asked(p *Peer, u *wire.Update) error {
+	m := p.membership
+	usable := u.Malformed == "" && !u.Loop && !u.Attributes.Loops(string(e.RouterID[:]), string(e.ClusterID[:]))
+	if m == nil {
+		return nil // not negotiated
+	}
+	if u.UnreachFamily == wire.RTC {
+		for _, nlri := range u.Unreach {
+			m.remove(wire.RTC.Key(nlri))
+		}
+		if u.EndOfRIB {
+			e.answered(p)
+		}
+	}
+	if u.ReachFamily == wire.RTC {
+		for _, nlri := range u.Reach {
+			if usable {
+				m.add(nlri)
+			} else {
+				m.remove(wire.RTC.Key(nlri))
+			}
+		}
+	}
+	if e.MaxRoutes > 0 && len(m.asked) > e.MaxRoutes {
+		return &wire.Notification{Code: wire.Cease, Subcode: wire.MaxPrefixes, Text: "too many route target memberships"}
+	}
+	e.readdressAll(p)
+	return nil
+}
+
+// refreshAsked answers a ROUTE-REFRESH for route target membership, or begins and ends the peer's own.
+func (e *Engine) refreshAsked(p *Peer, kind uint8, enhanced bool) {
+	m := p.membership
+	switch kind {
+	case wire.RefreshRequest:
+		if enhanced {
+			p.Queue.Message(wire.Refresh(wire.RTC, wire.RefreshBegin))
+		}
+		p.Queue.Message(wire.AllTargets(e.RouterID))
+		if enhanced {
+			p.Queue.Message(wire.Refresh(wire.RTC, wire.RefreshEnd))
+		}
+	case wire.RefreshBegin:
+		m.stale = map[string]string{}
+		for key, nlri := range m.asked {
+			m.stale[key] = nlri
+		}
+	case wire.RefreshEnd:
+		stale := m.stale
+		m.stale = nil
+		for key := range stale {
+			m.remove(key)
+		}
+		e.readdressAll(p)
+	}
+}

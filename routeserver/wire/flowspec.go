@@ -1,0 +1,141 @@
+package wire
+
+import "encoding/binary"
+
+// Flow Specification component types with a structure of their own (RFC 8955 section 4.2.2); the others are lists of
+// operators and values.
+const (
+	flowDestination = 1
+	flowSource      = 2
+	flowLastIPv4    = 12
+	flowLastIPv6    = 13 // flow label, RFC 8956 section 3.7
+)
+
+// flowLong is the length from which on an NLRI's length field has two bytes, the first of them beginning with 0xf
+// (RFC 8955 section 4.1).
+const flowLong = 0xf0
+
+// flowLongest bounds an NLRI, so that a withdrawal fits into a message to neighbours without extended messages.
+const flowLongest = MaxLength - withdrawalHead
+
+// flowHead gives the lengths of the length field and of what follows; 0, 0 if it is cut off.
+func flowHead(buf []byte) (head, n int) {
+	switch {
+	case len(buf) > 0 && buf[0] < flowLong:
+		return 1, int(buf[0])
+	case len(buf) > 1:
+		return 2, int(binary.BigEndian.Uint16(buf)) & 0xfff
+	}
+	return 0, 0
+}
+
+// splitFlow takes NLRIs with an RD of rd bytes (8 or none) and components for IPv6 or IPv4. An NLRI whose components are
+// unknown, out of order or not as long as they say is malformed (RFC 8955 sections 4.2 and 10).
+func splitFlow(rd int, six bool) func([]byte) (int, bool, bool) {
+	return func(buf []byte) (int, bool, bool) {
+		head, n := flowHead(buf)
+		if head == 0 || head+n > len(buf) {
+			return 0, false, false
+		}
+		shortest := head == 1 || n >= flowLong // else the same route would have two NLRIs
+		if !shortest || n <= rd || head+n > flowLongest {
+			return head + n, false, false
+		}
+		return head + n, eachFlowPart(buf[head+rd:head+n], six, func(int, int) {}), false
+	}
+}
+
+// eachFlowPart walks over the components. prefix is told where each prefix begins and how many bits it has.
+func eachFlowPart(v []byte, six bool, prefix func(at, bits int)) bool {
+	last := byte(flowLastIPv4)
+	if six {
+		last = flowLastIPv6
+	}
+	before := byte(0)
+	for at := 0; at < len(v); {
+		kind := v[at]
+		if kind <= before || kind > last {
+			return false
+		}
+		before = kind
+		n, start, bits := 0, 0, 0
+		switch {
+		case kind > flowSource:
+			n = flowOperators(v[at+1:])
+		case six:
+			n, start, bits = flowPrefix6(v[at+1:])
+		default:
+			n, start, bits = flowPrefix4(v[at+1:])
+		}
+		if n == 0 {
+			return false
+		}
+		if kind <= flowSource {
+			prefix(at+1+start, bits)
+		}
+		at += 1 + n
+	}
+	return true
+}
+
+// flowPrefix4 measures a prefix: length in bits 1, prefix.
+func flowPrefix4(v []byte) (n, start, bits int) {
+	if len(v) < 1 || v[0] > 32 {
+		return 0, 0, 0
+	}
+	n = 1 + (int(v[0])+7)/8
+	if n > len(v) {
+		return 0, 0, 0
+	}
+	return n, 1, int(v[0])
+}
+
+// flowPrefix6 measures a prefix: length in bits 1, offset in bits 1, the bits from offset to length (RFC 8956 section 3.1).
+func flowPrefix6(v []byte) (n, start, bits int) {
+	if len(v) < 2 || v[0] > 128 || v[1] > 0 && v[1] >= v[0] {
+		return 0, 0, 0
+	}
+	bits = int(v[0]) - int(v[1])
+	n = 2 + (bits+7)/8
+	if n > len(v) {
+		return 0, 0, 0
+	}
+	return n, 2, bits
+}
+
+// flowOperators measures a list of operators and values: the last has the highest bit, two others say how long its value
+// is (RFC 8955 section 4.2.1). 0: it does not end.
+func flowOperators(v []byte) int {
+	for at := 0; at < len(v); {
+		operator := v[at]
+		at += 1 + 1<<(operator>>4&3)
+		if operator&0x80 != 0 {
+			if at > len(v) {
+				return 0
+			}
+			return at
+		}
+	}
+	return 0
+}
+
+// keyFlow is the NLRI without the bits beyond prefixes, which have no meaning.
+func keyFlow(rd int, six bool) func(string) string {
+	return func(nlri string) string {
+		head, _ := flowHead([]byte(nlri))
+		b := []byte(nlri)
+		v := b[head+rd:]
+		eachFlowPart(v, six, func(at, bits int) {
+			if bits%8 != 0 {
+				v[at+bits/8] &^= 0xff >> (bits % 8)
+			}
+		})
+		return string(b)
+	}
+}
+
+// rdFlow finds the route distinguisher of a flowspec-vpn NLRI (RFC 8955 section 8).
+func rdFlow(nlri string) string {
+	head, _ := flowHead([]byte(nlri))
+	return nlri[head : head+8]
+}
