@@ -14,6 +14,7 @@ from controller.wire.desired import Speaker
 VPLS = common.Family(afi=common.Family.AFI_L2VPN, safi=common.Family.SAFI_VPLS)
 
 _HOLD_TIME, _KEEPALIVE, _CONNECT_RETRY = 9, 3, 1  # seconds; gobgpd takes at least 2 for the last
+_RESTART_TIME = 20  # seconds for which route servers keep our routes when gobgpd dies (RFC 4724); tunnels outlive it
 _VXLAN = 8  # tunnel type of the Encapsulation community (RFC 8365 section 5.1.3)
 _ROUTE_TARGET = 2  # sub-type (RFC 4360 section 4)
 
@@ -39,7 +40,14 @@ def peer(speaker: Speaker, local: str) -> gobgp.Peer:
                 idle_hold_time_after_reset=1,
             )
         ),
-        afi_safis=[gobgp.AfiSafi(config=gobgp.AfiSafiConfig(family=VPLS, enabled=True))],
+        # Not `local_restarting`: who comes back does not claim to have gone on forwarding, it may have booted.
+        graceful_restart=gobgp.GracefulRestart(enabled=True, restart_time=_RESTART_TIME),
+        afi_safis=[
+            gobgp.AfiSafi(
+                config=gobgp.AfiSafiConfig(family=VPLS, enabled=True),
+                mp_graceful_restart=gobgp.MpGracefulRestart(config=gobgp.MpGracefulRestartConfig(enabled=True)),
+            )
+        ],
     )
 
 
@@ -48,7 +56,9 @@ def same_peer(one: gobgp.Peer, other: gobgp.Peer) -> bool:
 
     def key(p: gobgp.Peer) -> tuple[object, ...]:
         families = [(f.config.family.afi, f.config.family.safi) for f in p.afi_safis]
-        return p.conf.peer_asn, p.transport.local_address, p.timers.config.hold_time, p.transport.remote_port, families
+        restart = p.graceful_restart.restart_time if p.graceful_restart.enabled else None
+        transport = p.transport.local_address, p.transport.remote_port
+        return p.conf.peer_asn, transport, p.timers.config.hold_time, restart, families
 
     return key(one) == key(other)
 

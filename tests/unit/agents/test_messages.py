@@ -43,5 +43,7 @@ def test_peers_are_compared_by_what_is_configured() -> None:
     same = messages.peer(Speaker(name="renamed", address="192.0.2.250", asn=65000), "192.0.2.1")
     moved = messages.peer(Speaker(name="rs1", address="192.0.2.250", asn=65000), "192.0.2.2")
     assert messages.same_peer(one, same) and not messages.same_peer(one, moved)
+    same.graceful_restart.enabled = False
+    assert not messages.same_peer(one, same)
     assert [f.config.family for f in one.afi_safis] == [messages.VPLS]
     assert one.timers.config.hold_time == 9
