@@ -59,23 +59,29 @@ func drained(p *Peer) {
 	}
 }
 
-// BenchmarkMembershipChange moves a site between two pools of a full region, over and over.
-func BenchmarkMembershipChange(b *testing.B) {
-	e := region(b)
-	begin := time.Now()
+// announceRegion brings up the sessions of a region, and each PE announces its routes.
+func announceRegion(tb testing.TB, e *Engine, routes int) {
+	tb.Helper()
 	for i := range regionPeers {
 		peer, _ := e.Set().Peer(fmt.Sprintf("pe%d", i))
 		p := e.Up(peer, [4]byte{10, 0, byte(i >> 8), byte(i)}, [wire.Families]bool{true, true})
 		go drained(p)
 		rt, _ := wire.ParseRT(fmt.Sprintf("65000:%d", i+1))
 		u := &wire.Update{Attributes: &wire.Attributes{NextHop: "\x0a\x00\x00\x01", RTs: string(rt[:]), Path: "\x40\x01\x01\x00\x40\x02\x00\x40\x05\x04\x00\x00\x00\x64"}}
-		for k := range regionRoutes {
+		for k := range routes {
 			u.Reach = append(u.Reach, fmt.Sprintf("\x00\x11\x00\x00\xfd\xe8\x00\x00%c%c%c%c\x00\x01\x00\x40\x01\x00\x10", (i+1)>>7, (i+1)&0x7f, k>>7, k&0x7f))
 		}
 		if err := e.Update(p, u); err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkMembershipChange moves a site between two pools of a full region, over and over.
+func BenchmarkMembershipChange(b *testing.B) {
+	e := region(b)
+	begin := time.Now()
+	announceRegion(b, e, regionRoutes)
 	b.Logf("%d routes taken in after %s", regionPeers*regionRoutes, time.Since(begin).Round(time.Millisecond))
 	runtime.GC()
 	var m runtime.MemStats
