@@ -16,13 +16,14 @@ type membership struct {
 	asked   map[string]string // NLRI by key
 	exact   map[wire.RT]int   // whole route targets, and how many NLRIs ask for each
 	wide    map[string]string // NLRIs that ask for several route targets, by key
+	covered map[wire.RT]bool  // whether wide covers a route target, as far as that was asked
 	stale   map[string]string // NLRIs by key, during the peer's enhanced refresh
 	timer   *time.Timer
 	owed    bool // End-of-RIB markers
 }
 
 func newMembership() *membership {
-	return &membership{asked: map[string]string{}, exact: map[wire.RT]int{}, wide: map[string]string{}}
+	return &membership{asked: map[string]string{}, exact: map[wire.RT]int{}, wide: map[string]string{}, covered: map[wire.RT]bool{}}
 }
 
 // narrow leaves those of a peer's route targets that it asked for; all, if it does not constrain routes.
@@ -43,16 +44,28 @@ func (p *Peer) narrow(targets string) string {
 	return wanted.String()
 }
 
+// wants says whether a route target was asked for. The answer is kept until something is asked for or not any more.
 func (m *membership) wants(rt wire.RT) bool {
 	if m.exact[rt] > 0 {
 		return true
 	}
-	for _, nlri := range m.wide {
-		if wire.Covers(nlri, rt) {
-			return true
+	answer, known := m.covered[rt]
+	if !known {
+		for _, nlri := range m.wide {
+			answer = answer || wire.Covers(nlri, rt)
 		}
+		m.covered[rt] = answer
 	}
-	return false
+	return answer
+}
+
+// choice says which of a peer's endpoints it wants routes for. All else that it asks for makes no difference.
+func (e *Engine) choice(p *Peer) string {
+	var wanted strings.Builder
+	for _, site := range e.set.SitesOf(p.Name) {
+		wanted.WriteString(p.narrow(string(site.Target[:])))
+	}
+	return wanted.String()
 }
 
 func (m *membership) add(nlri string) {
@@ -66,6 +79,7 @@ func (m *membership) add(nlri string) {
 		m.exact[rt]++
 	} else {
 		m.wide[key] = nlri
+		clear(m.covered)
 	}
 }
 
@@ -75,12 +89,14 @@ func (m *membership) remove(key string) {
 		return
 	}
 	delete(m.asked, key)
-	delete(m.wide, key)
 	delete(m.stale, key)
 	if rt, one := wire.WholeTarget(nlri); one {
 		if m.exact[rt]--; m.exact[rt] == 0 {
 			delete(m.exact, rt)
 		}
+	} else {
+		delete(m.wide, key)
+		clear(m.covered)
 	}
 }
 
@@ -123,6 +139,7 @@ func (e *Engine) asked(p *Peer, u *wire.Update) error {
 	if m == nil {
 		return nil // not negotiated
 	}
+	before := e.choice(p)
 	if u.UnreachFamily == wire.RTC {
 		for _, nlri := range u.Unreach {
 			m.remove(wire.RTC.Key(nlri))
@@ -143,7 +160,9 @@ func (e *Engine) asked(p *Peer, u *wire.Update) error {
 	if e.MaxRoutes > 0 && len(m.asked) > e.MaxRoutes {
 		return &wire.Notification{Code: wire.Cease, Subcode: wire.MaxPrefixes, Text: "too many route target memberships"}
 	}
-	e.readdressAll(p)
+	if e.choice(p) != before {
+		e.readdressAll(p)
+	}
 	return nil
 }
 
@@ -165,11 +184,13 @@ func (e *Engine) refreshAsked(p *Peer, kind uint8, enhanced bool) {
 			m.stale[key] = nlri
 		}
 	case wire.RefreshEnd:
-		stale := m.stale
+		before, stale := e.choice(p), m.stale
 		m.stale = nil
 		for key := range stale {
 			m.remove(key)
 		}
-		e.readdressAll(p)
+		if e.choice(p) != before {
+			e.readdressAll(p)
+		}
 	}
 }
