@@ -84,9 +84,9 @@ def card(thing: Row, columns: Sequence[Column]) -> None:
 
 
 def say(*lines: str) -> None:
-    """Sentences."""
+    """Sentences, at once: what is followed may be read by a program."""
     for line in lines:
-        print(line)
+        print(line, flush=True)
 
 
 def done(thing: object, *lines: str) -> None:

@@ -165,8 +165,10 @@ def test_foreign_route_target_is_quarantined(region: Region, rest: Rest) -> None
     vtysh(f"no route-target export {own['rt']}", f"route-target export {victim['rt']}")
     try:
         eventually(lambda: bool(quarantined(rest, "e1")), "the route is in quarantine")
-        found = [event for event in events(rest) if event["id"] not in before and "quarantine" in event["type"]]
-        assert found, "no event tells of the quarantine"
+        eventually(
+            lambda: any(event["id"] not in before and event["type"] == "quarantined" for event in events(rest)),
+            "an event tells of the quarantine",
+        )
         out = rest.get("/routes", table="adj-out", peer="c2")["items"]
         assert all(route["family"] != "l2vpn-evpn" for route in out)
     finally:
@@ -200,7 +202,13 @@ def test_command_line(region: Region) -> None:
 
 
 def events(rest: Rest) -> list[Json]:
-    return rest.items("/events", limit="500")
+    """All events that are kept; their pages follow each other by `after`."""
+    found: list[Json] = []
+    while True:
+        page = rest.get("/events", limit="500", after=str(found[-1]["id"] if found else 0))
+        found += page["items"]
+        if not page["next"]:
+            return found
 
 
 def quarantined(rest: Rest, peer: str) -> list[Json]:
