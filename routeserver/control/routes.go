@@ -2,7 +2,9 @@ package control
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 
@@ -19,7 +21,7 @@ const (
 )
 
 func filter(q url.Values) (engine.Filter, error) {
-	f := engine.Filter{Table: q.Get("table"), Peer: q.Get("peer"), Endpoint: q.Get("endpoint"), Limit: routeLimit, AnyFamily: true, AnyRT: true}
+	f := engine.Filter{Table: q.Get("table"), Peer: q.Get("peer"), Endpoint: q.Get("endpoint"), Pool: q.Get("pool"), Limit: routeLimit, AnyFamily: true, AnyRT: true}
 	bad := func(field, format string, args ...any) (engine.Filter, error) {
 		return f, &ruleset.Invalid{Field: field, Message: fmt.Sprintf(format, args...)}
 	}
@@ -42,6 +44,18 @@ func filter(q url.Values) (engine.Filter, error) {
 		if f.RT, err = wire.ParseRT(rt); err != nil {
 			return bad("rt", "%s", err)
 		}
+	}
+	if prefix := q.Get("prefix"); prefix != "" {
+		if f.Prefix, err = netip.ParsePrefix(prefix); err != nil || f.Prefix != f.Prefix.Masked() {
+			return bad("prefix", "%q is not a prefix, such as 10.1.0.0/16, without host bits", prefix)
+		}
+	}
+	if mac := q.Get("mac"); mac != "" {
+		address, err := net.ParseMAC(mac)
+		if err != nil || len(address) != 6 {
+			return bad("mac", "%q is not a MAC address", mac)
+		}
+		f.MAC = address.String()
 	}
 	if limit := q.Get("limit"); limit != "" {
 		if f.Limit, err = strconv.Atoi(limit); err != nil || f.Limit < 1 || f.Limit > routeLimitMax {

@@ -40,6 +40,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/confirm", s.confirm)
 	mux.HandleFunc("GET /v1/routes", s.routes)
 	mux.HandleFunc("GET /v1/explain", s.explain)
+	mux.HandleFunc("GET /v1/watch", s.watch)
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	open := http.NewServeMux()

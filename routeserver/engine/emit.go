@@ -36,6 +36,7 @@ func (e *Engine) emit(t *transaction, nlris []string, from, to *rib.Group) {
 				b = out.Withdraw(from.Family, nlris)
 			}
 			e.withdraw(t, s.Peer, b)
+			e.tell(Unsent, from, nlris, s.Peer, s.Targets)
 		}
 	}
 	if to == nil || len(to.Out) == 0 {
@@ -48,6 +49,7 @@ func (e *Engine) emit(t *transaction, nlris []string, from, to *rib.Group) {
 			_, known = from.SentTo(s.Peer)
 		}
 		e.announce(t, s.Peer, b, s.Targets, known)
+		e.tell(SentTo, to, nlris, s.Peer, s.Targets)
 	}
 }
 
@@ -60,9 +62,13 @@ func (e *Engine) retarget(t *transaction, g *rib.Group, peer, targets string) {
 	}
 	g.SetSent(peer, targets, now())
 	if targets == "" {
-		e.withdraw(t, peer, out.Withdraw(g.Family, g.NLRIs()))
+		nlris := g.NLRIs()
+		e.withdraw(t, peer, out.Withdraw(g.Family, nlris))
+		e.tell(Unsent, g, nlris, peer, was.Targets)
 	} else {
-		e.announce(t, peer, g.Whole(e.reflection(g.Peer)), targets, known)
+		b := g.Whole(e.reflection(g.Peer))
+		e.announce(t, peer, b, targets, known)
+		e.tell(SentTo, g, b.NLRIs, peer, targets)
 	}
 }
 

@@ -47,6 +47,7 @@ type Engine struct {
 	deferral  *deferral        // while we restart
 	parted    map[string]bool  // peers that lost access to something since we started, until the restart is over
 	history   *history
+	watchers  map[*Watcher]struct{}
 	counters  Counters
 	onChange  func(*ruleset.Set)
 	changed   chan struct{} // closed and replaced when loaded or confirmed changes
@@ -79,7 +80,7 @@ type Peer struct {
 // New makes an engine over a store and loads the rule set that is there. onChange is called with every new rule set.
 func New(c Config, store *ruleset.Store, onChange func(*ruleset.Set)) (*Engine, error) {
 	e := &Engine{
-		Config: c, Events: NewLog(), set: ruleset.Empty(), store: store, table: rib.NewTable(),
+		Config: c, Events: NewLog(), watchers: map[*Watcher]struct{}{}, set: ruleset.Empty(), store: store, table: rib.NewTable(),
 		peers: map[string]*Peer{}, lost: map[string]*lost{}, history: newHistory(), onChange: onChange, changed: make(chan struct{}),
 	}
 	set, err := store.Load()

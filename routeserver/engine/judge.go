@@ -63,7 +63,9 @@ func (e *Engine) demote(t *transaction, key string, r *rib.Route) {
 	g := r.Group
 	in := e.table.In(g.Peer)
 	e.emit(t, []string{r.NLRI}, g, nil)
-	e.table.Put(in, key, r, e.twin(in, g))
+	twin := e.twin(in, g)
+	e.table.Put(in, key, r, twin)
+	e.tell(Quarantined, twin, []string{r.NLRI}, "", "")
 	e.table.Wait(g.Family, key, r)
 }
 
@@ -111,6 +113,7 @@ func (e *Engine) promote(t *transaction, f wire.Family, key string) {
 	g := e.group(in, f, next.Group.Attributes)
 	e.table.SetOwner(f, key, next)
 	e.table.Put(in, key, next, g)
+	e.tell(Announced, g, []string{next.NLRI}, "", "")
 	e.emit(t, []string{next.NLRI}, nil, g)
 }
 

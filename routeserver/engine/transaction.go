@@ -228,6 +228,7 @@ func (e *Engine) execute(t *transaction, steps []step) {
 			}
 		}
 		e.table.Judge(g, "", s.reason)
+		e.tell(Quarantined, g, g.NLRIs(), "", "")
 	}
 	for _, s := range steps {
 		switch g := s.group; {
@@ -254,10 +255,13 @@ func (e *Engine) admit(t *transaction, s step) {
 	for _, r := range append([]*rib.Route(nil), g.Routes()...) {
 		key := g.Family.Key(r.NLRI)
 		if e.claim(t, g.Family, key, r, s.endpoint) {
+			e.tell(Announced, g, []string{r.NLRI}, "", "")
 			continue
 		}
 		e.emit(t, []string{r.NLRI}, g, nil)
-		e.table.Put(in, key, r, e.twin(in, g))
+		twin := e.twin(in, g)
+		e.table.Put(in, key, r, twin)
+		e.tell(Quarantined, twin, []string{r.NLRI}, "", "")
 		e.table.Wait(g.Family, key, r)
 	}
 	if g.Len() > 0 {

@@ -75,6 +75,7 @@ func (e *Engine) drop(m *mover, in *rib.In, f wire.Family, key string, r *rib.Ro
 		delete(p.stale[f], key)
 	}
 	e.history.withdrawn(in.Peer, f, key, r)
+	e.tell(Withdrawn, r.Group, []string{r.NLRI}, "", "")
 	e.table.Remove(in, key, r)
 	if free && len(e.table.Waiting(f, key)) > 0 {
 		m.flush() // the withdrawal goes first
@@ -114,10 +115,13 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 		r.NLRI, r.Received = nlri, received
 		to, freed := e.seat(&m, in, f, key, r, g)
 		e.table.Put(in, key, r, to)
-		m.move(nlri, old, to)
+		kind := Announced
 		if to.Endpoint == "" {
+			kind = Quarantined
 			suspects++
 		}
+		e.tell(kind, to, []string{nlri}, "", "")
+		m.move(nlri, old, to)
 		if freed {
 			m.flush()
 			e.promote(m.t, f, key)

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -25,6 +26,8 @@ type Filter struct {
 	RT                    wire.RT
 	AnyRT                 bool
 	Limit                 int
+	Pool, MAC             string       // of the route's endpoint; in the NLRI
+	Prefix                netip.Prefix // around the NLRI's address or prefix
 }
 
 // View is one route as it is in a table.
@@ -52,7 +55,9 @@ func (e *Engine) Select(f Filter) (views []View, more bool) {
 				continue
 			}
 			for _, r := range sorted(g) {
-				views = append(views, e.view(f.Table, g, r))
+				if f.carried(g.Family, r.NLRI) {
+					views = append(views, e.view(f.Table, g, r))
+				}
 			}
 		} else {
 			for _, s := range g.Out {
@@ -60,7 +65,9 @@ func (e *Engine) Select(f Filter) (views []View, more bool) {
 					continue
 				}
 				for _, r := range sorted(g) {
-					views = append(views, e.sent(g, r, s))
+					if f.carried(g.Family, r.NLRI) {
+						views = append(views, e.sent(g, r, s))
+					}
 				}
 			}
 		}
@@ -79,7 +86,8 @@ func (e *Engine) groups(f Filter) []*rib.Group {
 			continue
 		}
 		for _, g := range in.Groups() {
-			if (f.AnyFamily || g.Family == f.Family) && (f.Endpoint == "" || g.Endpoint == f.Endpoint) {
+			if (f.AnyFamily || g.Family == f.Family) && (f.Endpoint == "" || g.Endpoint == f.Endpoint) &&
+				(f.Pool == "" || slices.Contains(e.set.PoolsOf(g.Endpoint), f.Pool)) {
 				groups = append(groups, g)
 			}
 		}

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"weft/routeserver/rib"
+	"weft/routeserver/wire"
+)
+
+// watchBuffer is how many changes wait for one reader.
+const watchBuffer = 16384
+
+// What happens to routes.
+const (
+	Announced   = "announced"   // by its PE, and accepted
+	Withdrawn   = "withdrawn"   // by its PE, or its session ended
+	Quarantined = "quarantined" // on arrival, by a change of the rule set, or because another has its key
+	SentTo      = "sent"        // queued for a PE, for the first time or with other attributes or route targets
+	Unsent      = "unsent"      // its withdrawal is queued for a PE
+)
+
+// RouteChange is one thing that happened to one route.
+type RouteChange struct {
+	Kind string
+	At   time.Time
+	View View
+}
+
+// Watcher gets the changes of routes that fit its filter, in order. C is closed when its reader was too slow, after what
+// it still holds.
+type Watcher struct {
+	C      chan RouteChange
+	filter Filter
+}
+
+// Watch begins to watch. Peer in the filter is the announcing PE or the recipient; Table and Limit mean nothing.
+func (e *Engine) Watch(f Filter) *Watcher {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	w := &Watcher{C: make(chan RouteChange, watchBuffer), filter: f}
+	e.watchers[w] = struct{}{}
+	return w
+}
+
+// Unwatch ends it.
+func (e *Engine) Unwatch(w *Watcher) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.watchers, w)
+}
+
+// tell informs the watchers about routes of a group. to and targets are the recipient and what it gets; empty otherwise.
+// Without watchers it costs nothing.
+func (e *Engine) tell(kind string, g *rib.Group, nlris []string, to, targets string) {
+	if len(e.watchers) == 0 {
+		return
+	}
+	at := now()
+	for w := range e.watchers {
+		w.tell(e, RouteChange{kind, at, View{
+			Table: AdjIn, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, To: to, Targets: targets,
+			Reason: g.Reason, Attributes: g.Attributes,
+		}}, nlris)
+	}
+}
+
+func (w *Watcher) tell(e *Engine, c RouteChange, nlris []string) {
+	f, v := &w.filter, &c.View
+	if c.View.To != "" {
+		v.Table = AdjOut
+	} else {
+		v.Targets = v.Attributes.RTs
+		if v.Endpoint == "" {
+			v.Table = Quarantine
+		}
+	}
+	if !f.AnyFamily && f.Family != v.Family || f.Endpoint != "" && f.Endpoint != v.Endpoint ||
+		f.Peer != "" && f.Peer != v.Peer && f.Peer != v.To || !f.AnyRT && !slices.Contains(wire.RTs(v.Targets), f.RT) ||
+		f.Pool != "" && !slices.Contains(e.set.PoolsOf(v.Endpoint), f.Pool) {
+		return
+	}
+	for _, nlri := range nlris {
+		if !f.carried(v.Family, nlri) {
+			continue
+		}
+		v.NLRI = nlri
+		select {
+		case w.C <- c:
+		default:
+			close(w.C)
+			delete(e.watchers, w)
+			return
+		}
+	}
+}
+
+// carried says whether an NLRI has the MAC address of a filter, and an address or prefix within the filter's prefix.
+func (f *Filter) carried(family wire.Family, nlri string) bool {
+	if f.MAC == "" && !f.Prefix.IsValid() {
+		return true
+	}
+	fields := family.Fields(nlri)
+	if mac, _ := fields["mac"].(string); f.MAC != "" && !strings.EqualFold(mac, f.MAC) {
+		return false
+	}
+	return !f.Prefix.IsValid() || within(f.Prefix, fields["ip"]) || within(f.Prefix, fields["prefix"])
+}
+
+func within(outer netip.Prefix, field any) bool {
+	text, _ := field.(string)
+	inner, err := netip.ParsePrefix(text)
+	if err != nil {
+		address, err := netip.ParseAddr(text)
+		if err != nil {
+			return false
+		}
+		inner = netip.PrefixFrom(address, address.BitLen())
+	}
+	return inner.Bits() >= outer.Bits() && outer.Contains(inner.Addr())
+}

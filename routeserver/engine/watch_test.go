@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"testing"
+
+	"weft/routeserver/ruleset"
+)
+
+// A reader that takes nothing is cut off after what its buffer holds, and holds up nobody.
+func TestASlowWatcherIsCutOff(t *testing.T) {
+	e := populated(t, 200)
+	slow, quick := e.Watch(Filter{AnyFamily: true, AnyRT: true}), e.Watch(Filter{AnyFamily: true, AnyRT: true, Peer: "pe0"})
+	defer e.Unwatch(quick)
+	g := uint64(1)
+	for ; ; g++ {
+		op := ruleset.Leave
+		if g%2 == 0 {
+			op = ruleset.Join
+		}
+		if _, err := e.Change(&ruleset.Change{Base: g, Generation: g + 1, Ops: []ruleset.Operation{{Op: op, Pool: "v0", Member: "e5"}}}); err != nil {
+			t.Fatal(err)
+		}
+		if len(quick.C) != 400 { // e5's routes to pe0, and pe0's to e5's PE
+			t.Fatalf("%d changes concern pe0", len(quick.C))
+		}
+		for range 400 {
+			<-quick.C
+		}
+		if len(e.watchers) == 1 {
+			break
+		}
+	}
+	n := 0
+	for range slow.C { // ends, since it is closed
+		n++
+	}
+	if n != watchBuffer {
+		t.Errorf("%d changes were kept for the slow one", n)
+	}
+	e.Unwatch(slow)
+}
