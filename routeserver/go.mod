@@ -11,6 +11,7 @@ tool (
 require (
 	github.com/osrg/gobgp/v4 v4.8.0
 	github.com/vishvananda/netns v0.0.5
+	golang.org/x/sys v0.45.0
 	google.golang.org/grpc v1.82.1
 )
 
@@ -58,7 +59,6 @@ require (
 	golang.org/x/mod v0.35.0 // indirect
 	golang.org/x/net v0.55.0 // indirect
 	golang.org/x/sync v0.20.0 // indirect
-	golang.org/x/sys v0.45.0 // indirect
 	golang.org/x/text v0.37.0 // indirect
 	golang.org/x/time v0.12.0 // indirect
 	golang.org/x/tools v0.44.0 // indirect

@@ -19,6 +19,7 @@ func (s *Server) dial(ctx context.Context, name string) {
 		local = nil
 	}
 	dialer := net.Dialer{Timeout: s.ConnectRetry}
+	dialer.SetMultipathTCP(false)
 	if local != nil {
 		dialer.LocalAddr = local
 	}
@@ -38,6 +39,11 @@ func (s *Server) dial(ctx context.Context, name string) {
 			continue
 		}
 		address := netip.AddrPortFrom(netip.MustParseAddr(peer.Address), s.PeerPort)
+		own := Passwords{}
+		if key, protected := s.Passwords[address.Addr().Unmap()]; protected {
+			own[address.Addr().Unmap()] = key
+		}
+		dialer.Control = s.guard(own)
 		conn, err := dialer.DialContext(ctx, "tcp", address.String())
 		if err != nil {
 			s.log.Debug("the peer could not be connected to", "peer", name, "error", cause(err))

@@ -27,6 +27,8 @@ type Config struct {
 	HoldTime     time.Duration // offered; the shorter of the two sides' counts
 	ConnectRetry time.Duration
 	SendHold     time.Duration // how long a peer may take nothing (RFC 9687)
+	Passwords    Passwords     // TCP-MD5 keys of neighbours that must use one
+	Hops         int           // how far away neighbours may be (GTSM, RFC 5082); 0: any distance
 	RestartTime  time.Duration // offered for graceful restart (RFC 4724); zero: none, on either side
 	Deferral     time.Duration // how long End-of-RIB waits for the peers' after our own restart, at most
 }
@@ -72,7 +74,7 @@ func (s *Server) Probe() error {
 }
 
 func (s *Server) bind() (net.Listener, error) {
-	l, err := net.Listen("tcp", s.Listen.String())
+	l, err := s.listenConfig().Listen(context.Background(), "tcp", s.Listen.String())
 	if err != nil {
 		return nil, fmt.Errorf("the BGP address %s cannot be bound: %w", s.Listen, cause(err))
 	}

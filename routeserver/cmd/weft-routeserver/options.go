@@ -56,6 +56,8 @@ func parse(args []string, output io.Writer) (*options, error) {
 	restart := f.Duration("restart-time", time.Minute, "`time` that PEs are asked to keep our routes for while we restart (RFC 4724), at most 4095s; 0: no graceful restart, on either side")
 	stale := f.Duration("stale-time", 3*time.Minute, "`time` for which routes of a PE that restarts are kept at most, whatever it asks for")
 	deferral := f.Duration("restart-deferral", 45*time.Second, "`time` that End-of-RIB waits at most for that of all PEs, after our own restart")
+	passwords := f.String("password-file", "", "`file` with lines \"address password\": neighbours that must use TCP-MD5 (RFC 2385)")
+	hops := f.Int("ttl-security", 0, "accept packets only from neighbours within this many `hops` (GTSM, RFC 5082), who have to send with TTL 255; 0: off")
 	maxRoutes := f.Int("max-routes", 100000, "end the session of a peer that announces more `routes` than this; 0: no bound")
 	level := f.String("log-level", "info", "`level`: debug, info, warn or error")
 	showVersion := f.Bool("version", false, "print the version and exit")
@@ -101,10 +103,18 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil, fmt.Errorf("--stale-time %s is not between 0 and 1h", *stale)
 	case *deferral < 0 || *deferral > time.Hour:
 		return nil, fmt.Errorf("--restart-deferral %s is not between 0 and 1h", *deferral)
+	case *hops < 0 || *hops > 254:
+		return nil, fmt.Errorf("--ttl-security %d is not between 0 and 254", *hops)
 	case *peerPort < 1 || *peerPort > 65535:
 		return nil, fmt.Errorf("--peer-port %d is not a port", *peerPort)
 	}
-	o.session.PeerPort = uint16(*peerPort)
+	o.session.PeerPort, o.session.Hops = uint16(*peerPort), *hops
+	if *passwords != "" {
+		var err error
+		if o.session.Passwords, err = session.ReadPasswords(*passwords); err != nil {
+			return nil, err
+		}
+	}
 	return o, errors.Join(o.addresses(*listen, *control, *routerID, *clusterID), o.secret(*tokenFile), o.level.UnmarshalText([]byte(*level)))
 }
 
