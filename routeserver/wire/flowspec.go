@@ -134,6 +134,18 @@ func keyFlow(rd int, six bool) func(string) string {
 	}
 }
 
+// flowOffset says whether a filter has an IPv6 prefix that does not begin with the first bit.
+func (f Family) flowOffset(nlri string) bool {
+	if f != Flow6 && f != FlowVPN6 {
+		return false
+	}
+	head, _ := flowHead([]byte(nlri))
+	v := []byte(nlri)[head+len(f.RD(nlri)):]
+	found := false
+	eachFlowPart(v, true, func(at, _ int) { found = found || v[at-1] > 0 })
+	return found
+}
+
 // rdFlow finds the route distinguisher of a flowspec-vpn NLRI (RFC 8955 section 8).
 func rdFlow(nlri string) string {
 	head, _ := flowHead([]byte(nlri))

@@ -114,16 +114,25 @@ func (o *Open) capability(capability bgp.ParameterCapabilityInterface) {
 
 // Text is an NLRI as people read it.
 func (f Family) Text(nlri string) string {
-	n, err := bgp.NLRIFromSlice(bgp.NewFamily(f.AFI(), f.SAFI()), []byte(nlri))
+	n, err := f.read(nlri)
 	if err != nil {
-		return fmt.Sprintf("%x", nlri) // filters of 240 bytes and more, for one, which gobgp cannot read
+		return fmt.Sprintf("%x", nlri)
 	}
 	return n.String()
 }
 
+// read reads an NLRI with gobgp, but for filters that gobgp (up to 4.8) takes for something else: those of 240 bytes and
+// more, and those with an IPv6 prefix that does not begin with the first bit.
+func (f Family) read(nlri string) (bgp.NLRI, error) {
+	if f.Flow() && (nlri[0] >= flowLong || f.flowOffset(nlri)) {
+		return nil, errors.New("a filter that gobgp does not read as RFC 8955 and 8956 ask")
+	}
+	return bgp.NLRIFromSlice(bgp.NewFamily(f.AFI(), f.SAFI()), []byte(nlri))
+}
+
 // filter lists the components of a traffic filter as people read them.
 func (f Family) filter(nlri string) []string {
-	n, err := bgp.NLRIFromSlice(bgp.NewFamily(f.AFI(), f.SAFI()), []byte(nlri))
+	n, err := f.read(nlri)
 	if err != nil {
 		return []string{fmt.Sprintf("%x", nlri)}
 	}
