@@ -79,7 +79,6 @@ func (s *slot) busy() bool {
 // of, once it is over.
 func (s *slot) confirm(c *connection, local, remote [4]byte) (old *connection, refused *wire.Notification) {
 	lost := wire.Shutdown(wire.Collision, "another connection is kept")
-	lost.Data = nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, other := range s.conns {

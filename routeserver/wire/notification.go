@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Codes of a NOTIFICATION (RFC 4271 section 4.5, RFC 4486, RFC 7313, RFC 9687).
 const (
@@ -96,7 +99,13 @@ func ParseNotification(body []byte) *Notification {
 	return n
 }
 
-// Shutdown is a Cease with a reason for the neighbour's people (RFC 9003).
+// Shutdown is a Cease with a reason, which goes to the neighbour's people where RFC 9003 has a place for it: with an
+// administrative shutdown or reset.
 func Shutdown(subcode uint8, reason string) *Notification {
-	return &Notification{Code: Cease, Subcode: subcode, Data: append([]byte{byte(len(reason))}, reason...), Text: reason}
+	n := &Notification{Code: Cease, Subcode: subcode, Text: reason}
+	if subcode == AdminShutdown || subcode == AdminReset {
+		text := strings.ToValidUTF8(reason[:min(len(reason), 255)], "")
+		n.Data = append([]byte{byte(len(text))}, text...)
+	}
+	return n
 }
