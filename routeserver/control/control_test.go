@@ -139,6 +139,8 @@ func TestErrors(t *testing.T) {
 		{"GET", "/v1/explain?from=ea", "", 400, "invalid", "to"},
 		{"GET", "/v1/explain?from=ea&to=zz", "", 404, "not-found", ""},
 		{"GET", "/v1/events?after=x", "", 400, "invalid", "after"},
+		{"GET", "/v1/diff", "", 400, "invalid", "peer"},
+		{"GET", "/v1/diff?peer=zz", "", 404, "not-found", ""},
 		{"DELETE", "/v1/ruleset", "", 405, "method", ""},
 		{"GET", "/v2", "", 404, "not-found", ""},
 	} {

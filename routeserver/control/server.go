@@ -41,6 +41,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/routes", s.routes)
 	mux.HandleFunc("GET /v1/explain", s.explain)
 	mux.HandleFunc("GET /v1/watch", s.watch)
+	mux.HandleFunc("GET /v1/diff", s.diff)
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	open := http.NewServeMux()

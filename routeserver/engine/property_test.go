@@ -36,6 +36,9 @@ type world struct {
 	stale    map[string]map[string]bool         // of those, the ones from before the session was lost
 }
 
+// Inspect is a further check of what a peer was sent, from a package that this one cannot import.
+var Inspect func(e *Engine, peer string) string
+
 func peerName(i int) string { return fmt.Sprintf("pe%d", i) }
 func siteName(i int) string { return fmt.Sprintf("site%d", i) }
 func poolName(i int) string { return fmt.Sprintf("pool%d", i) }
@@ -119,6 +122,9 @@ func (w *world) check(after string) {
 			if v.Sent.IsZero() {
 				w.t.Fatalf("after %s: %s is not marked as sent to %s", after, v.Family.Text(v.NLRI), name)
 			}
+		}
+		if text := Inspect(w.engine, name); text != "" {
+			w.t.Fatalf("after %s: the looking glass finds differences for %s: %s", after, name, text)
 		}
 		if !equal(want, seen) {
 			w.t.Fatalf("after %s: the looking glass shows for %s\n%v\nbut it has\n%v", after, name, seen, want)

@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"weft/routeserver/rib"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// Snapshot is all that decides what one peer is sent, and what it was sent, at one moment.
+type Snapshot struct {
+	At         time.Time
+	Set        *ruleset.Set
+	In         []View // of all peers
+	Out        []View // to the peer
+	Up         bool
+	Families   [wire.Families]bool
+	Constrains bool     // the peer asks for route targets (RFC 4684)
+	Settled    bool     // and has asked
+	Asked      []string // NLRIs
+}
+
+// Snapshot looks at everything at once, in no order.
+func (e *Engine) Snapshot(peer string) Snapshot {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := Snapshot{At: now().UTC(), Set: e.set}
+	if p := e.peers[peer]; p != nil {
+		s.Up, s.Families = true, p.Families
+		if m := p.membership; m != nil {
+			s.Constrains, s.Settled, s.Asked = true, m.settled, slices.Collect(maps.Values(m.asked))
+		}
+	}
+	for _, in := range e.table.Ins() {
+		for _, g := range in.Groups() {
+			sent, to := g.SentTo(peer)
+			for _, r := range g.Routes() {
+				s.In = append(s.In, plainView(AdjIn, g, r))
+				if to {
+					v := plainView(AdjOut, g, r)
+					v.To, v.Targets = peer, sent.Targets
+					s.Out = append(s.Out, v)
+				}
+			}
+		}
+	}
+	return s
+}
+
+func plainView(table string, g *rib.Group, r *rib.Route) View {
+	return View{
+		Table: table, NLRI: r.NLRI, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, Targets: g.Attributes.RTs,
+		Attributes: g.Attributes, Received: time.Unix(0, r.Received),
+	}
+}

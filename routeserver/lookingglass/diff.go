@@ -1,0 +1,157 @@
+package lookingglass
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"weft/routeserver/engine"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// Difference is a route that a peer was sent and is not to have, or the other way round.
+type Difference struct {
+	Kind     string   `json:"kind"` // missing, unexpected, route-targets
+	Family   string   `json:"family"`
+	NLRI     string   `json:"nlri"`
+	Peer     string   `json:"peer"` // that announced it
+	Expected []string `json:"expected"`
+	Found    []string `json:"found"` // route targets
+}
+
+// PeerDiff compares a peer's Adj-RIB-Out with what the rule set and the announcements say.
+type PeerDiff struct {
+	Peer        string       `json:"peer"`
+	At          time.Time    `json:"at"`
+	Generation  uint64       `json:"generation"`
+	Session     bool         `json:"session"`
+	Compared    int          `json:"compared"` // routes that are to be there, or are
+	Differences []Difference `json:"differences"`
+}
+
+// place is a route of one PE; there are several PEs in a fight over a key.
+type place struct {
+	family     wire.Family
+	nlri, peer string
+}
+
+// DiffPeer works out from the rule set's document and the announcements alone, by walking through all of them, what a peer
+// is to have; it shares no rule with the engine. Where several PEs announce one key and none owns its route
+// distinguisher, the first has it; which one that was is not known here, so any one of them is right.
+func DiffPeer(s engine.Snapshot, peer string) PeerDiff {
+	d := PeerDiff{Peer: peer, At: s.At, Generation: s.Set.Generation, Session: s.Up, Differences: []Difference{}}
+	found := map[place][]string{}
+	for _, v := range s.Out {
+		found[place{v.Family, v.NLRI, v.Peer}] = targets(v.Targets)
+	}
+	m := model{snapshot: &s, peer: peer, document: s.Set.Document(), memo: map[string][]string{}}
+	for _, rivals := range m.rivals() {
+		chosen := slices.IndexFunc(rivals, func(c claim) bool { _, there := found[c.place]; return there })
+		c := rivals[max(chosen, 0)]
+		want := m.targets(c.endpoint, c.family)
+		have := found[c.place]
+		delete(found, c.place)
+		if len(want) == 0 && len(have) == 0 {
+			continue
+		}
+		d.Compared++
+		d.compare(c.place, want, have)
+	}
+	for p, have := range found {
+		d.Compared++
+		d.compare(p, nil, have)
+	}
+	slices.SortFunc(d.Differences, func(a, b Difference) int {
+		return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Family, b.Family), cmp.Compare(a.NLRI, b.NLRI))
+	})
+	return d
+}
+
+func (d *PeerDiff) compare(p place, want, have []string) {
+	slices.Sort(want)
+	slices.Sort(have)
+	kind := "route-targets"
+	switch {
+	case slices.Equal(want, have):
+		return
+	case len(have) == 0:
+		kind = "missing"
+	case len(want) == 0:
+		kind = "unexpected"
+	}
+	d.Differences = append(d.Differences, Difference{kind, p.family.String(), p.family.Text(p.nlri), p.peer, append([]string{}, want...), append([]string{}, have...)})
+}
+
+// model is the naive walk.
+type model struct {
+	snapshot *engine.Snapshot
+	peer     string
+	document *ruleset.Document
+	memo     map[string][]string // by endpoint: what targets works out
+}
+
+// claim is a route that may be accepted, and the endpoint whose it would be.
+type claim struct {
+	place
+	endpoint ruleset.Endpoint
+}
+
+// rivals gives, per key, the routes that may have it: the one whose endpoint owns the route distinguisher, else all.
+func (m *model) rivals() map[string][]claim {
+	owners := map[string]ruleset.Endpoint{}
+	for _, e := range m.document.Endpoints {
+		owners[e.RT] = e
+	}
+	rivals, owned := map[string][]claim{}, map[string]bool{}
+	for _, v := range m.snapshot.In {
+		rts := targets(v.Targets)
+		if len(rts) != 1 {
+			continue
+		}
+		e, known := owners[rts[0]]
+		others, redirects := v.Attributes.Strays()
+		if !known || e.Peer != v.Peer || others || redirects || e.Family != v.Family.String() && !v.Family.Flow() {
+			continue
+		}
+		key := v.Family.String() + v.Family.Key(v.NLRI)
+		c := claim{place{v.Family, v.NLRI, v.Peer}, e}
+		switch owns := v.Family.Distinguisher(v.NLRI) == e.RD; {
+		case owns:
+			rivals[key], owned[key] = []claim{c}, true
+		case !owned[key]:
+			rivals[key] = append(rivals[key], c)
+		}
+	}
+	return rivals
+}
+
+// targets are the route targets with which the peer is to have an endpoint's routes.
+func (m *model) targets(e ruleset.Endpoint, f wire.Family) []string {
+	if !m.snapshot.Up || !m.snapshot.Families[f] {
+		return nil
+	}
+	if known, there := m.memo[e.Name]; there {
+		return slices.Clone(known)
+	}
+	var list []string
+	for _, other := range m.document.Endpoints {
+		if other.Peer == m.peer && other.Name != e.Name && m.together(e.Name, other.Name) && m.asked(other.RT) {
+			list = append(list, other.RT)
+		}
+	}
+	m.memo[e.Name] = list
+	return slices.Clone(list)
+}
+
+func (m *model) together(a, b string) bool {
+	return slices.ContainsFunc(m.document.Vcps, func(v ruleset.Vcp) bool { return slices.Contains(v.Members, a) && slices.Contains(v.Members, b) })
+}
+
+func (m *model) asked(rt string) bool {
+	if !m.snapshot.Constrains {
+		return true
+	}
+	parsed, err := wire.ParseRT(rt)
+	return err == nil && m.snapshot.Settled && slices.ContainsFunc(m.snapshot.Asked, func(nlri string) bool { return wire.Covers(nlri, parsed) })
+}
