@@ -110,7 +110,7 @@ def test_a_vpls_lan_in_full() -> None:
     assert [p.name for p in KERNEL.ports.values() if p.bridge == "lan1"] == ["md1-a", "md1-b"]
     assert KERNEL.sysctls["net/ipv4/ip_forward"] == "1"
     assert KERNEL.sysctls["net/ipv4/conf/lan1/arp_accept"] == "1"
-    assert KERNEL.sysctls["net/ipv4/neigh/lan1/retrans_time_ms"] == "100"
+    assert KERNEL.sysctls["net/ipv4/neigh/lan1/retrans_time_ms"] == "50"
 
 
 PW = KERNEL.vxlans["pw1.2"]
