@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+)
+
+// frr is FRR's bgpd: a route map per PE inwards takes the route targets off and marks routes with their pool, one
+// outwards takes the pool's and sets the PE's own route target. (`set extcommunity rt` adds; hence `none` inwards.)
+// A change edits both route maps of one PE and clears that PE softly.
+type frr struct {
+	p      *Process
+	conn   net.Conn
+	binary string
+}
+
+func startFRR(c Cell, w *World, dir string) (Driver, error) {
+	if err := os.Chmod(dir, 0o777); err != nil { // bgpd gives up root
+		return nil, err
+	}
+	var t strings.Builder
+	fmt.Fprintf(&t, "router bgp %d\n bgp router-id 10.255.0.1\n bgp cluster-id 10.255.0.1\n no bgp default ipv4-unicast\n"+
+		" bgp route-reflector allow-outbound-policy\n bgp route-map delay-timer 0\n coalesce-time 0\n", asn)
+	for i := range c.PEs {
+		a := address(i)
+		fmt.Fprintf(&t, " neighbor %[1]s remote-as %[2]d\n neighbor %[1]s passive\n neighbor %[1]s timers connect 1\n", a, asn)
+	}
+	fmt.Fprintln(&t, " address-family ipv4 vpn")
+	for i := range c.PEs {
+		fmt.Fprintf(&t, "  neighbor %[1]s activate\n  neighbor %[1]s route-reflector-client\n"+
+			"  neighbor %[1]s route-map in%[2]d in\n  neighbor %[1]s route-map out%[2]d out\n", address(i), i)
+	}
+	fmt.Fprintln(&t, " exit-address-family\nexit")
+	for v := range w.pools {
+		fmt.Fprintf(&t, "bgp community-list standard pool%[1]d permit 1:%[1]d\n", v)
+	}
+	fmt.Fprintln(&t, "bgp community-list standard any permit")
+	for i, v := range w.pool {
+		fmt.Fprintf(&t, "route-map in%[1]d permit 10\n set extcommunity none\n set community 1:%[2]d\nexit\n", i, v)
+		fmt.Fprintf(&t, "route-map out%[1]d permit 10\n match community pool%[2]d\n set community none\n set extcommunity rt %[3]d:%[4]d\nexit\n", i, v, asn, i+1)
+	}
+	config := dir + "/bgpd.conf"
+	if err := os.WriteFile(config, []byte(t.String()), 0o644); err != nil {
+		return nil, err
+	}
+	p, err := startProcess(dir, c.Tools.Bgpd, "-Z", "-f", config, "-i", dir+"/bgpd.pid", "--vty_socket", dir, "-l", server,
+		"-u", "frr", "-g", "frr", "--log", "stdout", "--log-level", "errors")
+	if err != nil {
+		return nil, err
+	}
+	f := &frr{p: p, binary: c.Tools.Bgpd}
+	err = patiently(p, func() (err error) {
+		f.conn, err = net.Dial("unix", dir+"/bgpd.vty")
+		return err
+	})
+	if err == nil {
+		err = f.commands("enable")
+	}
+	if err != nil {
+		p.stop()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *frr) process() *Process { return f.p }
+func (f *frr) version() string   { return output(f.binary, "--version") }
+
+func (f *frr) move(s, _, to int) error {
+	return f.commands("configure terminal",
+		fmt.Sprintf("route-map in%d permit 10", s), fmt.Sprintf("set community 1:%d", to), "exit",
+		fmt.Sprintf("route-map out%d permit 10", s), fmt.Sprintf("match community pool%d", to), "exit", "end",
+		fmt.Sprintf("clear bgp ipv4 vpn %s soft in", address(s)), fmt.Sprintf("clear bgp ipv4 vpn %s soft out", address(s)))
+}
+
+// commands speaks as vtysh does: a command ends with a zero byte, a reply with three and a status.
+func (f *frr) commands(lines ...string) error {
+	for _, line := range lines {
+		_ = f.conn.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := f.conn.Write(append([]byte(line), 0)); err != nil {
+			return err
+		}
+		var reply []byte
+		buf := make([]byte, 4096)
+		for len(reply) < 4 || !bytes.Equal(reply[len(reply)-4:len(reply)-1], []byte{0, 0, 0}) {
+			n, err := f.conn.Read(buf)
+			if err != nil {
+				return err
+			}
+			reply = append(reply, buf[:n]...)
+		}
+		if status := reply[len(reply)-1]; status != 0 && status != 4 { // CMD_SUCCESS, CMD_SUCCESS_DAEMON
+			return errors.New("FRR on \"" + line + "\": " + strings.TrimSpace(string(reply[:len(reply)-4])) + fmt.Sprintf(" (%d)", status))
+		}
+	}
+	return nil
+}

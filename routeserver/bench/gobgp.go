@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/osrg/gobgp/v4/api"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// gobgp is stock gobgpd, in two ways.
+//
+// With RT-Constrain: an import policy with a statement per pool puts the route targets of all members in place of a
+// route's own, and RT-Constrain decides who gets it. A change sets the policies and softly resets the members of both
+// pools inwards. PEs see the route targets of their whole pool.
+//
+// With export statements: imports mark routes with their pool; exports have a statement per PE that takes the pool's and
+// sets its route target. A change sets the policies and softly resets one PE. Statements are tried one after the other
+// for each path and peer, so that this suits few PEs only.
+type gobgp struct {
+	export bool
+	p      *Process
+	api    api.GoBgpServiceClient
+	w      *World
+	binary string
+}
+
+func startGobgp(export bool) func(Cell, *World, string) (Driver, error) {
+	return func(c Cell, w *World, dir string) (Driver, error) { return startGobgpd(export, c, w, dir) }
+}
+
+func startGobgpd(export bool, c Cell, w *World, dir string) (Driver, error) {
+	p, err := startProcess(dir, c.Tools.Gobgpd, "--api-hosts", "127.0.0.1:50051", "--log-level", "error", "--pprof-disable")
+	if err != nil {
+		return nil, err
+	}
+	g := &gobgp{export: export, p: p, w: w, binary: c.Tools.Gobgpd}
+	if err := g.configure(c); err != nil {
+		p.stop()
+		return nil, err
+	}
+	return g, nil
+}
+
+var (
+	vpnv4 = &api.Family{Afi: api.Family_AFI_IP, Safi: api.Family_SAFI_MPLS_VPN}
+	rtc   = &api.Family{Afi: api.Family_AFI_IP, Safi: api.Family_SAFI_ROUTE_TARGET_CONSTRAINTS}
+)
+
+func (g *gobgp) configure(c Cell) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cc, err := grpc.NewClient("127.0.0.1:50051", grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	g.api = api.NewGoBgpServiceClient(cc)
+	err = patiently(g.p, func() error {
+		_, err := g.api.StartBgp(ctx, &api.StartBgpRequest{Global: &api.Global{
+			Asn: asn, RouterId: "10.255.0.1", ListenPort: 179, ListenAddresses: []string{server},
+		}})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := g.policies(ctx); err != nil {
+		return err
+	}
+	for name, direction := range map[string]api.PolicyDirection{"pools": api.PolicyDirection_POLICY_DIRECTION_IMPORT, "reflect": api.PolicyDirection_POLICY_DIRECTION_EXPORT} {
+		_, err := g.api.AddPolicyAssignment(ctx, &api.AddPolicyAssignmentRequest{Assignment: &api.PolicyAssignment{
+			Name: "global", Direction: direction, Policies: []*api.Policy{{Name: name}}, DefaultAction: api.RouteAction_ROUTE_ACTION_REJECT,
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range c.PEs {
+		_, err := g.api.AddPeer(ctx, &api.AddPeerRequest{Peer: &api.Peer{
+			Conf:           &api.PeerConf{NeighborAddress: address(i), PeerAsn: asn},
+			Timers:         &api.Timers{Config: &api.TimersConfig{HoldTime: 240, KeepaliveInterval: 80, ConnectRetry: 1, IdleHoldTimeAfterReset: 1}},
+			Transport:      &api.Transport{PassiveMode: true, LocalAddress: server},
+			RouteReflector: &api.RouteReflector{RouteReflectorClient: true, RouteReflectorClusterId: "10.255.0.1"},
+			AfiSafis:       g.families(),
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *gobgp) families() []*api.AfiSafi {
+	list := []*api.AfiSafi{{Config: &api.AfiSafiConfig{Family: vpnv4, Enabled: true}}}
+	if !g.export {
+		list = append(list, &api.AfiSafi{Config: &api.AfiSafiConfig{Family: rtc, Enabled: true}})
+	}
+	return list
+}
+
+// policies sets the policies for the world as it is; assignments stay.
+func (g *gobgp) policies(ctx context.Context) error {
+	accept := api.RouteAction_ROUTE_ACTION_ACCEPT
+	r := &api.SetPoliciesRequest{}
+	pools := &api.Policy{Name: "pools", Statements: []*api.Statement{{
+		Name: "membership", Conditions: &api.Conditions{AfiSafiIn: []*api.Family{rtc}}, Actions: &api.Actions{RouteAction: accept},
+	}}}
+	for v := range g.w.pools {
+		var neighbours, targets []string
+		for _, i := range g.w.members(v) {
+			neighbours = append(neighbours, address(i)+"/32")
+			targets = append(targets, fmt.Sprintf("rt:%d:%d", asn, i+1))
+		}
+		if len(neighbours) == 0 {
+			continue // an empty set of neighbours would match everybody
+		}
+		r.DefinedSets = append(r.DefinedSets, &api.DefinedSet{DefinedType: api.DefinedType_DEFINED_TYPE_NEIGHBOR, Name: pool(v), List: neighbours})
+		pools.Statements = append(pools.Statements, &api.Statement{
+			Name:       pool(v),
+			Conditions: &api.Conditions{NeighborSet: &api.MatchSet{Type: api.MatchSet_TYPE_ANY, Name: pool(v)}},
+			Actions:    g.mark(v, targets),
+		})
+	}
+	reflect := &api.Policy{Name: "reflect", Statements: []*api.Statement{{ // membership stays here
+		Name: "routes", Conditions: &api.Conditions{AfiSafiIn: []*api.Family{vpnv4}}, Actions: &api.Actions{RouteAction: accept},
+	}}}
+	if g.export {
+		reflect.Statements = nil
+		for v := range g.w.pools {
+			r.DefinedSets = append(r.DefinedSets, &api.DefinedSet{
+				DefinedType: api.DefinedType_DEFINED_TYPE_COMMUNITY, Name: "of-" + pool(v), List: []string{fmt.Sprintf("^1:%d$", v)},
+			})
+		}
+		for i, v := range g.w.pool {
+			r.DefinedSets = append(r.DefinedSets, &api.DefinedSet{
+				DefinedType: api.DefinedType_DEFINED_TYPE_NEIGHBOR, Name: site(i), List: []string{address(i) + "/32"},
+			})
+			reflect.Statements = append(reflect.Statements, &api.Statement{
+				Name: "to-" + site(i),
+				Conditions: &api.Conditions{
+					NeighborSet:  &api.MatchSet{Type: api.MatchSet_TYPE_ANY, Name: site(i)},
+					CommunitySet: &api.MatchSet{Type: api.MatchSet_TYPE_ANY, Name: "of-" + pool(v)},
+				},
+				Actions: &api.Actions{RouteAction: accept, ExtCommunity: &api.CommunityAction{
+					Type: api.CommunityAction_TYPE_REPLACE, Communities: []string{fmt.Sprintf("rt:%d:%d", asn, i+1)},
+				}},
+			})
+		}
+	}
+	r.Policies = []*api.Policy{pools, reflect}
+	_, err := g.api.SetPolicies(ctx, r)
+	return err
+}
+
+// mark is what imports do to the routes of a pool.
+func (g *gobgp) mark(pool int, targets []string) *api.Actions {
+	a := &api.Actions{RouteAction: api.RouteAction_ROUTE_ACTION_ACCEPT}
+	if g.export {
+		a.Community = &api.CommunityAction{Type: api.CommunityAction_TYPE_REPLACE, Communities: []string{fmt.Sprintf("1:%d", pool)}}
+	} else {
+		a.ExtCommunity = &api.CommunityAction{Type: api.CommunityAction_TYPE_REPLACE, Communities: targets}
+	}
+	return a
+}
+
+func (g *gobgp) process() *Process { return g.p }
+func (g *gobgp) version() string   { return output(g.binary, "--version") }
+
+func (g *gobgp) move(s, from, to int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := g.policies(ctx); err != nil {
+		return err
+	}
+	if g.export {
+		_, err := g.api.ResetPeer(ctx, &api.ResetPeerRequest{Address: address(s), Soft: true, Direction: api.ResetPeerRequest_DIRECTION_BOTH})
+		return err
+	}
+	concerned := map[int]bool{s: true}
+	for _, v := range []int{from, to} {
+		for _, i := range g.w.members(v) {
+			concerned[i] = true
+		}
+	}
+	for i := range concerned {
+		_, err := g.api.ResetPeer(ctx, &api.ResetPeerRequest{Address: address(i), Soft: true, Direction: api.ResetPeerRequest_DIRECTION_IN})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

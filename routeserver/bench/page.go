@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const intro = `# Route servers side by side
+
+Made by ` + "`make bench-routeserver`" + ` (%s; %s). All do the same job: every site
+announces its routes under its own route target, and each PE may hold the routes of its own pool only. The same emulated
+PEs (VPNv4, loopback, a namespace per daemon and size) count for all, and check the route target and the pool of every
+announcement that they get; at the end everything is counted again. A daemon that sends one wrong route has failed.
+
+- *convergence*: all PEs announce at once, until the last PE has the last route. *× bare sender*: against a program that
+  hears the same announcements and then writes the finished UPDATEs.
+- *change*: a site moves from one pool to another, from the start of the call until the last PE has the last announcement
+  and the last withdrawal. With fewer than 100 changes the p99 is the slowest. *× weft*: against Weft's route server.
+- *withdrawal*: a site withdraws all it has. *flap*: a session ends until its routes are gone; and from the first attempt
+  to connect until all is as before (timers of the daemon included).
+- *peak*: VmHWM. *CPU*: user and system time, start to end.
+
+How each is driven: Weft over its control API. BIRD: import filters mark routes with their pool, export filters take the
+pool's and replace the route target; ` + "`configure`" + ` reloads the one PE whose two filters change, and is followed by ` + "`show status`" + `
+to keep BIRD from sleeping. FRR: the same with route maps, then ` + "`clear … soft`" + ` in and out for that PE. gobgpd: an import policy
+replaces route targets by those of the whole pool, RT-Constrain distributes, softly reset in; its PEs see the pool's
+route targets, the only weaker check. *gobgp-export*: gobgpd with a statement per PE for exports instead. Acknowledgements on loopback are not delayed, for the sake of those with Nagle on.
+
+The figures are of one run. While other work shares the cores, single stalls decide a p99 or a convergence of a few
+milliseconds (a ratio to the bare sender below 1 is such a stall of the sender); compare sizes and repeat the run.
+
+![Convergence and change](routeserver.svg)
+
+`
+
+// publish writes the table and, beside it, the plot.
+func publish(page string, results []Result) error {
+	text := fmt.Sprintf(intro, machine(), time.Now().UTC().Format("2006-01-02"))
+	seen := map[string]bool{}
+	for _, r := range results {
+		if r.Version != "" && !seen[r.Daemon] {
+			seen[r.Daemon] = true
+			text += fmt.Sprintf("- %s: %s\n", r.Daemon, r.Version)
+		}
+	}
+	if err := os.WriteFile(page, []byte(text+"\n"+table(results)), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(strings.TrimSuffix(page, filepath.Ext(page))+".svg", []byte(plot(results)), 0o644)
+}
+
+var colours = map[string]string{"bare": "#999999", "weft": "#0072b2", "bird": "#d55e00", "frr": "#009e73", "gobgp": "#cc79a7", "gobgp-export": "#e69f00"}
+
+// plot is two panels of bars on logarithmic scales, a group per size.
+func plot(results []Result) string {
+	var sizes, daemons []string
+	for _, r := range results {
+		if s := fmt.Sprintf("%d/%d/%d", r.PEs, r.Routes, r.Pool); !slices.Contains(sizes, s) {
+			sizes = append(sizes, s)
+		}
+		if !slices.Contains(daemons, r.Daemon) {
+			daemons = append(daemons, r.Daemon)
+		}
+	}
+	group := 14*len(daemons) + 24
+	width := 80 + max(group*len(sizes), 420)
+	var t strings.Builder
+	fmt.Fprintf(&t, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="700" font-family="sans-serif" font-size="11">`+
+		`<rect width="100%%" height="100%%" fill="white"/>`+"\n", width)
+	for i, d := range daemons {
+		fmt.Fprintf(&t, `<rect x="%d" y="8" width="10" height="10" fill="%s"/><text x="%d" y="17">%s</text>`+"\n", 60+i*70, colours[d], 74+i*70, d)
+	}
+	panels := []struct {
+		title string
+		of    func(Result) float64
+	}{
+		{"initial convergence, ms", func(r Result) float64 { return r.Converged }},
+		{"membership change, p50, ms", func(r Result) float64 { return r.P50 }},
+	}
+	for n, panel := range panels {
+		bottom, low, decades := 330+n*330, -1.0, 6.0
+		y := func(v float64) float64 {
+			return float64(bottom) - 260*min(max((math.Log10(v)-low)/decades, 0), 1)
+		}
+		fmt.Fprintf(&t, `<text x="60" y="%d" font-size="13">%s</text>`+"\n", bottom-275, panel.title)
+		for e := low; e <= low+decades; e++ {
+			v := math.Pow(10, e)
+			fmt.Fprintf(&t, `<line x1="60" x2="%d" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="54" y="%.1f" text-anchor="end">%g</text>`+"\n",
+				width-10, y(v), y(v), y(v)+4, v)
+		}
+		for i, s := range sizes {
+			fmt.Fprintf(&t, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", 68+i*group+7*len(daemons), bottom+16, s)
+		}
+		for _, r := range results {
+			x := 68 + slices.Index(sizes, fmt.Sprintf("%d/%d/%d", r.PEs, r.Routes, r.Pool))*group + 14*slices.Index(daemons, r.Daemon)
+			if r.Error != "" {
+				fmt.Fprintf(&t, `<text x="%d" y="%d" fill="%s">×</text>`+"\n", x+3, bottom-2, colours[r.Daemon])
+			} else if v := panel.of(r); v > 0 {
+				fmt.Fprintf(&t, `<rect x="%d" y="%.1f" width="12" height="%.1f" fill="%s"/>`+"\n", x, y(v), float64(bottom)-y(v), colours[r.Daemon])
+			}
+		}
+	}
+	fmt.Fprintf(&t, `<text x="60" y="692">PEs / routes / members of a pool; × failed</text></svg>`+"\n")
+	return t.String()
+}

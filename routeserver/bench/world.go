@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+const asn = 65000
+
+// server is where every daemon listens, on its namespace's loopback.
+const server = "127.0.0.1"
+
+// World is what ought to be: which pool each site is in, and who is silent.
+type World struct {
+	pool   []int
+	before []int // the pools before the change in flight
+	silent []bool
+	routes int // of each site
+	pools  int
+}
+
+func newWorld(c Cell) *World {
+	w := &World{silent: make([]bool, c.PEs), routes: c.Routes / c.PEs}
+	for i := range c.PEs {
+		w.pool = append(w.pool, i/c.Pool)
+	}
+	w.pools = max(w.pool[c.PEs-1]+1, 2) // with one pool only, changes lead to an empty one and back
+	w.before = append([]int(nil), w.pool...)
+	return w
+}
+
+// wants says whether PE i is to hold the routes of site s.
+func (w *World) wants(i, s int) bool { return i != s && w.pool[i] == w.pool[s] && !w.silent[s] }
+
+// allows says whether PE i may hold routes of site s: now, or before the change in flight.
+func (w *World) allows(i, s int) bool {
+	return w.pool[i] == w.pool[s] || w.before[i] == w.before[s]
+}
+
+// members are the sites of a pool.
+func (w *World) members(pool int) []int {
+	var m []int
+	for i, p := range w.pool {
+		if p == pool {
+			m = append(m, i)
+		}
+	}
+	return m
+}
+
+// address is where PE i's session comes from; it is also its router id and next hop but for the first byte.
+func address(i int) string { return fmt.Sprintf("127.1.%d.%d", i/250, i%250+1) }
+
+func routerID(i int) [4]byte { return [4]byte{10, 1, byte(i / 250), byte(i%250 + 1)} }
+
+// rt is a site's route target: two-octet AS specific.
+func rt(i int) []byte {
+	return binary.BigEndian.AppendUint32([]byte{0, 2, asn >> 8, asn & 0xff}, uint32(i+1))
+}
+
+const nlriLength = 16
+
+// nlri is the VPNv4 host route k of site i (RFC 4364 section 4.3.4).
+func nlri(dst []byte, i, k int) []byte {
+	label := uint32(i+16)<<4 | 1
+	dst = append(dst, 24+64+32, byte(label>>16), byte(label>>8), byte(label), 0, 0, asn>>8, asn&0xff)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(i+1))
+	return append(dst, 100, 64, byte(k>>8), byte(k))
+}
+
+const perMessage = 240 // NLRIs; the message stays below 4,096 bytes
+
+func message(kind byte, body []byte) []byte {
+	m := make([]byte, 16, 19+len(body))
+	for i := range m {
+		m[i] = 0xff
+	}
+	m = binary.BigEndian.AppendUint16(m, uint16(19+len(body)))
+	return append(append(m, kind), body...)
+}
+
+func attribute(flags, kind byte, value []byte) []byte {
+	return append([]byte{flags | 0x10, kind, byte(len(value) >> 8), byte(len(value))}, value...)
+}
+
+func updateOf(attributes ...[]byte) []byte {
+	var all []byte
+	for _, a := range attributes {
+		all = append(all, a...)
+	}
+	return message(2, append([]byte{0, 0, byte(len(all) >> 8), byte(len(all))}, all...))
+}
+
+// announcements are the UPDATEs with all routes of site s under a route target.
+func announcements(s, routes int, target []byte) []byte {
+	var out []byte
+	for k := 0; k < routes; k += perMessage {
+		id := routerID(s)
+		reach := append([]byte{0, 1, 128, 12, 0, 0, 0, 0, 0, 0, 0, 0}, id[:]...)
+		reach = append(reach, 0)
+		for j := k; j < min(k+perMessage, routes); j++ {
+			reach = nlri(reach, s, j)
+		}
+		out = append(out, updateOf(attribute(0x40, 1, []byte{0}), attribute(0x40, 2, nil),
+			attribute(0x40, 5, []byte{0, 0, 0, 100}), attribute(0x80, 14, reach), attribute(0xc0, 16, target))...)
+	}
+	return out
+}
+
+// withdrawals are the UPDATEs that take all of them back.
+func withdrawals(s, routes int) []byte {
+	var out []byte
+	for k := 0; k < routes; k += perMessage {
+		unreach := []byte{0, 1, 128}
+		for j := k; j < min(k+perMessage, routes); j++ {
+			unreach = nlri(unreach, s, j)
+		}
+		out = append(out, updateOf(attribute(0x80, 15, unreach))...)
+	}
+	return out
+}
+
+func endOfRIB(safi byte) []byte { return updateOf(attribute(0x80, 15, []byte{0, 1, safi})) }
+
+// membership is PE i's RFC 4684 interest in its own route target.
+func membership(i int) []byte {
+	id := routerID(i)
+	reach := append([]byte{0, 1, 132, 4}, id[:]...)
+	reach = append(reach, 0, 96, 0, 0, asn>>8, asn&0xff)
+	return updateOf(attribute(0x40, 1, []byte{0}), attribute(0x40, 2, nil), attribute(0x40, 5, []byte{0, 0, 0, 100}),
+		attribute(0x80, 14, append(reach, rt(i)...)))
+}
+
+// open is PE i's OPEN: the families, route refresh, four-octet AS numbers; 240 s of hold time.
+func open(id [4]byte, rtc bool) []byte {
+	capabilities := []byte{1, 4, 0, 1, 0, 128, 2, 0, 65, 4, 0, 0, asn >> 8, asn & 0xff}
+	if rtc {
+		capabilities = append(capabilities, 1, 4, 0, 1, 0, 132)
+	}
+	body := append([]byte{4, asn >> 8, asn & 0xff, 0, 240}, id[:]...)
+	body = append(body, byte(len(capabilities)+2), 2, byte(len(capabilities)))
+	return message(1, append(body, capabilities...))
+}
