@@ -40,8 +40,9 @@ def sysctls(endpoint: Endpoint) -> Mapping[str, str]:
     """Settings of the bridge by path below /proc/sys.
 
     A gateway takes addresses from gratuitous ARP (and unsolicited NA), or a moved VM would be a black hole until its
-    neighbour entry expires; it asks again after 50 ms, eight times, so that the first packet over a new tunnel is not held up
-    for a second, whatever the distance; and it sends no redirects, as devices reach other prefixes through it though all is on one link.
+    neighbour entry expires. It asks again after 50 ms, eight times, so that the first packet over a new tunnel is not
+    held up for a second, whatever the distance. It sends no redirects, as devices reach other prefixes through it
+    though all is on one link.
     """
     name = bridge_name(endpoint)
     ipv4 = ip_network(endpoint.prefix, strict=False).version == 4
