@@ -88,6 +88,10 @@ class RouteServerClient:
         """Why a route reached an endpoint's PE, or did not."""
         return await self._call("GET", "/v1/explain", query=query)
 
+    async def diff(self, peer: str) -> dict[str, Any]:
+        """What a PE was sent against what it is to have."""
+        return await self._call("GET", "/v1/diff", query={"peer": peer})
+
     async def events(self, after: int) -> AsyncIterator[ServerEvent]:
         """Events after the one numbered `after`, as they happen, until the connection breaks (Unreachable)."""
         timeout = httpx.Timeout(SILENCE, connect=1.0)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, IPvAnyNetwork
 
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
@@ -71,6 +71,14 @@ class Explanation(BaseModel):
     unreachable: list[str]
 
 
+class Comparison(BaseModel):
+    """One comparison per route server that could be asked, each with `route_server`, `compared` (routes) and
+    `differences`, of `kind` missing, unexpected or route-targets."""
+
+    route_servers: list[Json]
+    unreachable: list[str]
+
+
 @router.get("/route-servers", responses=errors(), summary="List route servers")
 async def servers(region: Running) -> RouteServers:
     """With their BGP sessions, as they are now."""
@@ -102,12 +110,17 @@ async def index(
     route_server: NameFilter = None,
     peer: NameFilter = None,
     endpoint: NameFilter = None,
+    vcp: NameFilter = None,
+    prefix: IPvAnyNetwork | None = None,
+    mac: Annotated[str | None, Query(pattern=r"^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$")] = None,
     family: Carried | None = None,
     rt: Annotated[str | None, Query(pattern=r"^[0-9.]+:[0-9]+$", max_length=30)] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Routes:
-    """What was received from PEs, what is in quarantine, or what was sent to PEs."""
+    """What was received from PEs, what is in quarantine, or what was sent to PEs. `prefix` is around the route's
+    address or prefix, `vcp` a pool of its endpoint."""
     query = {"table": table, "peer": peer, "endpoint": endpoint, "family": family, "rt": rt, "limit": str(limit)}
+    query |= {"pool": vcp, "prefix": None if prefix is None else str(prefix), "mac": mac}
     asked = {k: v for k, v in query.items() if v is not None}
     answers, unreachable = await _ask(region, route_server, lambda client: client.routes(asked))
     items = [{"route_server": name, **route} for name, answer in answers for route in answer.get("routes") or []]
@@ -130,6 +143,21 @@ async def explain(
     query = {"from": source, "to": to} | ({"nlri": nlri} if nlri is not None else {})
     answers, unreachable = await _ask(region, route_server, lambda client: client.explain(query))
     return Explanation(
+        route_servers=[{"route_server": name, **answer} for name, answer in answers], unreachable=unreachable
+    )
+
+
+@router.get("/routes/diff", responses=errors(502), summary="Compare what a PE was sent with the model")
+async def diff(
+    region: Running,
+    peer: Annotated[str, Query(pattern=NAME_PATTERN, max_length=63)],
+    route_server: NameFilter = None,
+) -> Comparison:
+    """Each route server works out anew, from its rule set and all announcements, what the PE is to have."""
+    if peer not in region.intent.cloudlets:
+        raise invalid("peer", f"there is no cloudlet {peer!r}")
+    answers, unreachable = await _ask(region, route_server, lambda client: client.diff(peer))
+    return Comparison(
         route_servers=[{"route_server": name, **answer} for name, answer in answers], unreachable=unreachable
     )
 

@@ -50,18 +50,32 @@ COLUMNS = {
 }
 
 
+DIFFERENCES = [
+    ("SERVER", at("route_server")),
+    ("WHAT", at("kind")),
+    ("NLRI", at("nlri")),
+    ("FROM", at("peer")),
+    ("EXPECTED RT", at("expected")),
+    ("FOUND RT", at("found")),
+]
+
+
 @app.verb("list", "weft route list\nweft route list --table adj-out --peer c5\nweft route list --table quarantine")
 def list_(
     table: Annotated[Table, typer.Option(help="Announced, kept back, or sent.")] = Table.ADJ_IN,
     route_server: Annotated[str | None, typer.Option(help="Only of this one.")] = None,
     peer: Annotated[str | None, typer.Option(help="Only of this PE.", autocompletion=names("cloudlets"))] = None,
     endpoint: OfEndpoint = None,
+    vcp: Annotated[str | None, typer.Option(help="Only of members of this pool.", autocompletion=names("vcps"))] = None,
+    prefix: Annotated[str | None, typer.Option(help="Only within this prefix, as in 10.1.0.0/16.")] = None,
+    mac: Annotated[str | None, typer.Option(help="Only of this MAC address.")] = None,
     family: Annotated[Family | None, typer.Option(help="Only of this address family.")] = None,
     rt: Annotated[str | None, typer.Option(help="Only with this route target, as in 65000:7.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 1000,
 ) -> None:
     """Routes as the route servers have them."""
     asked = {"table": table, "route_server": route_server, "peer": peer, "endpoint": endpoint}
+    asked |= {"vcp": vcp, "prefix": prefix, "mac": mac}
     with Client() as api:
         answer = api.get(path("routes"), **asked, family=family, rt=rt, limit=limit)
     rows(answer["items"], COLUMNS[table], f"no routes in {table} that fit")
@@ -87,6 +101,29 @@ def explain(
     for server in answer["route_servers"]:
         _explanation(server)
     _unreachable(answer)
+
+
+@app.verb("diff", "weft route diff c5")
+def diff(
+    peer: Annotated[str, typer.Argument(metavar="PEER", help="Which PE.", autocompletion=names("cloudlets"))],
+    route_server: Annotated[str | None, typer.Option(help="Only this one.")] = None,
+) -> None:
+    """What PEER was sent, against what the pools and the announcements say. Exit code 1 if they differ."""
+    with Client() as api:
+        answer = api.get(path("routes", "diff"), peer=peer, route_server=route_server)
+    found = [{"route_server": s["route_server"], **d} for s in answer["route_servers"] for d in s["differences"]]
+    if session.json:
+        emit(answer)
+    else:
+        for server in answer["route_servers"]:
+            away = "" if server["session"] else " (no session)"
+            counts = f"{server['compared']} routes compared, {len(server['differences'])} differ"
+            say(f"{plain(server['route_server'])}: generation {server['generation']}, {counts}{away}")
+        if found:
+            rows(found, DIFFERENCES, "")
+    _unreachable(answer)
+    if found:
+        raise CheckFailed(f"what {peer} was sent is not what it is to have")
 
 
 def _explanation(answer: dict[str, Any]) -> None:

@@ -209,6 +209,28 @@ def test_routes(controller: Controller, weft: Weft) -> None:
     assert weft("route", "list", "-o", "json").json == [route]
 
 
+def test_route_filters(controller: Controller, weft: Weft) -> None:
+    controller.answers["GET", "/api/v1/routes"] = {"items": [], "next": None, "truncated": False, "unreachable": []}
+    weft("route", "list", "--vcp", "blue", "--prefix", "10.1.0.0/16", "--mac", "02:00:00:00:00:01")
+    asked = dict(controller.last.url.params)
+    assert (asked["vcp"], asked["prefix"], asked["mac"]) == ("blue", "10.1.0.0/16", "02:00:00:00:00:01")
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_route_diff(controller: Controller, weft: Weft, wrong: bool) -> None:
+    difference = {"kind": "missing", "nlri": "65000:1:1", "peer": "c2", "expected": ["65000:5"], "found": []}
+    server = {"route_server": "rs1", "generation": 3, "session": True, "compared": 4}
+    answer = {"route_servers": [server | {"differences": [difference] if wrong else []}], "unreachable": ["rs2"]}
+    controller.answers["GET", "/api/v1/routes/diff"] = answer
+    result = weft("route", "diff", "c5")
+    assert result.code == int(wrong)
+    assert dict(controller.last.url.params) == {"peer": "c5"}
+    assert f"rs1: generation 3, 4 routes compared, {int(wrong)} differ" in result.out
+    assert ("missing" in result.out and "65000:1:1" in result.out) == wrong
+    assert "route server rs2 did not answer" in result.err
+    assert weft("route", "diff", "c5", "-o", "json").json == answer
+
+
 def test_explanations_are_chains(controller: Controller, weft: Weft) -> None:
     steps = [
         {"step": "announced", "ok": True, "text": "by c1", "at": "2020-01-01T00:00:00Z"},

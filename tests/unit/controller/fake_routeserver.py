@@ -28,6 +28,7 @@ class FakeRouteServer:
         self.confirmed = False
         self.started_at = "2026-01-01T00:00:00Z"
         self.log: list[str] = []
+        self.asked: dict[str, str] = {}
         self.events: list[dict[str, Any]] = []
         self.more = asyncio.Event()
         self.down = False
@@ -41,6 +42,7 @@ class FakeRouteServer:
             Route("/v1/confirm", self._confirm, methods=["POST"]),
             Route("/v1/routes", self._routes),
             Route("/v1/explain", self._explain),
+            Route("/v1/diff", self._diff),
             Route("/v1/events", self._events),
         ]
         self.app = Starlette(routes=routes)
@@ -94,7 +96,15 @@ class FakeRouteServer:
         self.log.append(f"confirm {self.rules.generation}")
         return Response(status_code=204)
 
-    async def _routes(self, _: Request) -> Response:
+    async def _diff(self, request: Request) -> Response:
+        peer = request.query_params["peer"]
+        if peer not in {p.name for p in self.rules.peers}:
+            return JSONResponse({"error": {"code": "not-found", "message": f'there is no peer "{peer}"'}}, 404)
+        body = {"peer": peer, "generation": self.rules.generation, "session": True}
+        return JSONResponse(body | {"compared": 1, "differences": []})
+
+    async def _routes(self, request: Request) -> Response:
+        self.asked = dict(request.query_params)
         return JSONResponse({"routes": [], "truncated": False})
 
     async def _explain(self, _: Request) -> Response:

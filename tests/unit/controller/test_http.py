@@ -5,6 +5,7 @@ import asyncio
 from httpx_sse import aconnect_sse
 
 from tests.unit.controller.conftest import Controller, Start, eventually, problem
+from tests.unit.controller.fake_routeserver import FakeRouteServer
 
 
 async def test_a_repeated_post_is_done_once(controller: Controller) -> None:
@@ -124,12 +125,23 @@ async def test_health_readiness_and_metrics(controller: Controller) -> None:
     assert (await controller.http.get("/readyz")).status_code == 503
 
 
-async def test_the_looking_glass_and_the_doctor_ask_the_route_servers(controller: Controller) -> None:
+async def test_the_looking_glass_and_the_doctor_ask_the_route_servers(
+    controller: Controller, route_server: FakeRouteServer
+) -> None:
     await controller.agent("c1", 1)
     (server,) = (await controller.get("/route-servers"))["items"]
     assert server["reachable"] and server["sessions"][0]["peer"] == "c1"
     routes = await controller.get("/routes", table="adj-out", peer="c1")
     assert routes == {"items": [], "next": None, "truncated": False, "unreachable": []}
+    await controller.get("/routes", vcp="blue", prefix="10.1.0.0/16", mac="02:00:00:00:00:01")
+    asked = {"table": "adj-in", "pool": "blue", "prefix": "10.1.0.0/16", "mac": "02:00:00:00:00:01", "limit": "1000"}
+    assert route_server.asked == asked
+    problem(await controller.http.get("/api/v1/routes?prefix=10.1.0.1/16"), 422, "prefix")
+    problem(await controller.http.get("/api/v1/routes?mac=x"), 422, "mac")
+    compared = await controller.get("/routes/diff", peer="c1")
+    (server,) = compared["route_servers"]
+    assert (server["route_server"], server["peer"], server["compared"], server["differences"]) == ("rs1", "c1", 1, [])
+    problem(await controller.http.get("/api/v1/routes/diff?peer=c9"), 422, "peer")
     explained = await controller.get("/routes/explain", **{"from": "c1-lan", "to": "c1-lan"})
     assert explained["route_servers"][0]["verdict"] == "not-sent"
     problem(await controller.http.get("/api/v1/routes/explain?from=x&to=c1-lan"), 422, "from")
