@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from controller.core import edits
 from controller.core.intent import Intent, Vcp
-from controller.core.policy import Inventory, InventoryEndpoint, InventoryVcp, Plan, Policy, PolicyInvalid, plan
+from controller.core.policy import Inventory, InventoryVcp, Plan, Policy, PolicyInvalid, plan
 from controller.core.refusals import Refused
 
 
@@ -19,10 +19,7 @@ class PolicyEdit:
 def inventory(intent: Intent) -> Inventory:
     """What a plan starts from."""
     return Inventory(
-        endpoints={
-            e.name: InventoryEndpoint(intent.flavour(e.name), e.prefix, e.cloudlet, e.vni)
-            for e in intent.endpoints.values()
-        },
+        endpoints={e.name: intent.flavour(e.name) for e in intent.endpoints.values()},
         vcps={
             v.name: InventoryVcp(v.flavour, v.members, v.managed_by_policy, v.description) for v in intent.vcps.values()
         },

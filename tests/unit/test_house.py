@@ -11,9 +11,9 @@ PACKAGES = ("controller", "agents", "lab")
 
 # Each third party has one door: the only file, or folder, that imports it.
 DOORS = {
-    "pyroute2": ("agents/netlink.py", "agents/dhcp/", "lab/netns.py"),
-    "grpc": ("agents/gobgp.py", "agents/gobgp/"),
-    "api": ("agents/gobgp.py", "agents/gobgp/"),
+    "pyroute2": ("agents/netlink.py",),
+    "grpc": ("agents/gobgp/",),
+    "api": ("agents/gobgp/",),
     "jinja2": ("agents/frr/",),
     "alembic": ("controller/db/", "migrations/"),
     "prometheus_client": ("controller/metrics.py", "controller/api/metrics.py"),

@@ -6,11 +6,10 @@ every error they find, each with its place in the file.
 
 from controller.core.policy.errors import PolicyError, PolicyInvalid
 from controller.core.policy.form import Policy, PolicyVcp, parse
-from controller.core.policy.plan import Inventory, InventoryEndpoint, InventoryVcp, Plan, plan
+from controller.core.policy.plan import Inventory, InventoryVcp, Plan, plan
 
 __all__ = [
     "Inventory",
-    "InventoryEndpoint",
     "InventoryVcp",
     "Plan",
     "Policy",

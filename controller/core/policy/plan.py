@@ -10,16 +10,6 @@ from controller.wire.flavours import Flavour
 
 
 @dataclass(frozen=True)
-class InventoryEndpoint:
-    """An endpoint that exists. `prefix` is CIDR; `vni` is set for EVPN."""
-
-    flavour: Flavour
-    prefix: str
-    cloudlet: str = ""
-    vni: int | None = None
-
-
-@dataclass(frozen=True)
 class InventoryVcp:
     """A pool that exists. `managed_by_policy` says that a policy made it or took it over."""
 
@@ -31,9 +21,9 @@ class InventoryVcp:
 
 @dataclass(frozen=True)
 class Inventory:
-    """What is, by name."""
+    """What is, by name: the flavour of every endpoint, and the pools."""
 
-    endpoints: Mapping[str, InventoryEndpoint] = field(default_factory=dict)
+    endpoints: Mapping[str, Flavour] = field(default_factory=dict)
     vcps: Mapping[str, InventoryVcp] = field(default_factory=dict)
 
 
@@ -98,13 +88,11 @@ def _errors(policy: Policy, inventory: Inventory) -> Iterator[PolicyError]:
             )
         for i, name in enumerate(vcp.members):
             here = ("vcps", vcp.name, "members", i)
-            endpoint = inventory.endpoints.get(name)
-            if endpoint is None:
+            flavour = inventory.endpoints.get(name)
+            if flavour is None:
                 unknown += 1
                 close = difflib.get_close_matches(name, inventory.endpoints, n=1) if unknown <= SUGGESTIONS else []
                 hint = f": did you mean '{close[0]}'?" if close else ""
                 yield policy.error(here, f"there is no endpoint '{name}'{hint}")
-            elif endpoint.flavour is not vcp.flavour:
-                yield policy.error(
-                    here, f"endpoint '{name}' is {endpoint.flavour}, and VCP '{vcp.name}' is {vcp.flavour}"
-                )
+            elif flavour is not vcp.flavour:
+                yield policy.error(here, f"endpoint '{name}' is {flavour}, and VCP '{vcp.name}' is {vcp.flavour}")

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from controller.core.policy import (
     Inventory,
-    InventoryEndpoint,
     InventoryVcp,
     Plan,
     Policy,
@@ -20,14 +19,12 @@ from controller.core.policy import (
 from controller.wire.flavours import Flavour
 
 VPLS, EVPN = Flavour.VPLS, Flavour.EVPN
-ENDPOINTS = {f"v{n}": InventoryEndpoint(VPLS, f"10.{n}.0.0/24") for n in range(5)} | {
-    f"e{n}": InventoryEndpoint(EVPN, f"10.1{n}.0.0/24", vni=10000) for n in range(5)
-}
+ENDPOINTS = {f"v{n}": VPLS for n in range(5)} | {f"e{n}": EVPN for n in range(5)}
 POOLS = {"blue": VPLS, "red": VPLS, "green": VPLS, "fair": EVPN, "show": EVPN}
 
 
 def members(flavour: Flavour) -> st.SearchStrategy[frozenset[str]]:
-    return st.frozensets(st.sampled_from([n for n, e in ENDPOINTS.items() if e.flavour is flavour]))
+    return st.frozensets(st.sampled_from([n for n, e in ENDPOINTS.items() if e is flavour]))
 
 
 def written(pools: dict[str, tuple[frozenset[str], str]]) -> Policy:
@@ -109,7 +106,7 @@ def test_names_and_flavours_that_are_wrong_have_their_places() -> None:
         "apiVersion: weft/v1\nvcps:\n  blue:\n    members: [v0, v9, e1]\n  fair:\n    members:\n      - c1-lan\n",
         "p.yaml",
     )
-    inventory = Inventory(ENDPOINTS | {"c1-lam": InventoryEndpoint(VPLS, "10.9.0.0/24")}, {"fair": InventoryVcp(EVPN)})
+    inventory = Inventory(ENDPOINTS | {"c1-lam": VPLS}, {"fair": InventoryVcp(EVPN)})
     with pytest.raises(PolicyInvalid) as raised:
         plan(policy, inventory)
     assert [str(error) for error in raised.value.errors] == [
