@@ -46,7 +46,7 @@ func build(t *testing.T) *house {
 	l.Close()
 	var sessions *session.Server
 	id := [4]byte{10, 0, 0, 200}
-	e, err := engine.New(engine.Config{Name: "rs1", ASN: 65000, RouterID: id, ClusterID: id}, store, func(s *ruleset.Set) { sessions.Reconcile(s) })
+	e, err := engine.New(engine.Config{Name: "rs1", ASN: 65000, RouterID: id, ClusterID: id}, store, func(s *ruleset.Set, peers []string) { sessions.Reconcile(s, peers) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,9 +62,9 @@ func (e *Engine) retarget(t *transaction, g *rib.Group, peer, targets string) {
 	}
 	g.SetSent(peer, targets, now())
 	if targets == "" {
-		nlris := g.NLRIs()
-		e.withdraw(t, peer, out.Withdraw(g.Family, nlris))
-		e.tell(Unsent, g, nlris, peer, was.Targets)
+		b := g.Gone()
+		e.withdraw(t, peer, b)
+		e.tell(Unsent, g, b.NLRIs, peer, was.Targets)
 	} else {
 		b := g.Whole(e.reflection(g.Peer))
 		e.announce(t, peer, b, targets, known)

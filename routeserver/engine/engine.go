@@ -49,7 +49,7 @@ type Engine struct {
 	history   *history
 	watchers  map[*Watcher]struct{}
 	counters  Counters
-	onChange  func(*ruleset.Set)
+	onChange  func(set *ruleset.Set, peers []string)
 	changed   chan struct{} // closed and replaced when loaded or confirmed changes
 }
 
@@ -77,8 +77,9 @@ type Peer struct {
 	restart  wire.Restart
 }
 
-// New makes an engine over a store and loads the rule set that is there. onChange is called with every new rule set.
-func New(c Config, store *ruleset.Store, onChange func(*ruleset.Set)) (*Engine, error) {
+// New makes an engine over a store and loads the rule set that is there. onChange is called with every new rule set
+// and the peers whose sessions it concerns.
+func New(c Config, store *ruleset.Store, onChange func(set *ruleset.Set, peers []string)) (*Engine, error) {
 	e := &Engine{
 		Config: c, Events: NewLog(), watchers: map[*Watcher]struct{}{}, set: ruleset.Empty(), store: store, table: rib.NewTable(),
 		peers: map[string]*Peer{}, lost: map[string]*lost{}, history: newHistory(), onChange: onChange, changed: make(chan struct{}),

@@ -200,7 +200,7 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 	e.signal()
 	wait := e.watch(t, start)
 	if e.onChange != nil {
-		e.onChange(next)
+		e.onChange(next, delta.Peers)
 	}
 	e.mu.Unlock()
 	receipt.Peers = wait()

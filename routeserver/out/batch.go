@@ -58,12 +58,12 @@ func (b *Batch) lookup(targets, limit int) *encoding {
 		}
 	}
 	e := encoding{targets: targets, limit: limit}
-	var all []byte
+	all := make([]byte, 0, b.size(limit))
 	var ends []int
 	if b.Attributes == nil {
-		all, ends = wire.AppendWithdrawals(nil, b.Family, b.NLRIs, limit)
+		all, ends = wire.AppendWithdrawals(all, b.Family, b.NLRIs, limit)
 	} else {
-		all, ends, e.skipped = b.Attributes.AppendAnnouncements(nil, b.Family, b.NLRIs, b.Reflection, targets, limit)
+		all, ends, e.skipped = b.Attributes.AppendAnnouncements(all, b.Family, b.NLRIs, b.Reflection, targets, limit)
 	}
 	start := 0
 	for _, end := range ends {
@@ -72,4 +72,16 @@ func (b *Batch) lookup(targets, limit int) *encoding {
 	}
 	b.encoded = append(b.encoded, e)
 	return &b.encoded[len(b.encoded)-1]
+}
+
+// size estimates the bytes of all messages: what is encoded is kept, and is not to be twice as large as need be.
+func (b *Batch) size(limit int) int {
+	nlris, head := 0, 64
+	for _, n := range b.NLRIs {
+		nlris += len(n)
+	}
+	if a := b.Attributes; a != nil {
+		head += len(a.Path) + len(a.NextHop) + len(a.ClusterList) + len(a.Communities)
+	}
+	return nlris + (nlris/limit+1)*head
 }

@@ -51,6 +51,7 @@ type Group struct {
 	Out        []Sent
 	routes     []*Route
 	whole      *out.Batch
+	gone       *out.Batch
 }
 
 // Len is the number of routes.
@@ -74,6 +75,20 @@ func (g *Group) Whole(r wire.Reflection) *out.Batch {
 		g.whole = out.Announce(g.Family, g.Attributes, r, g.NLRIs())
 	}
 	return g.whole
+}
+
+// Gone is a batch that withdraws all the routes, made once like Whole.
+func (g *Group) Gone() *out.Batch {
+	if g.gone == nil {
+		var nlris []string
+		if g.whole != nil {
+			nlris = g.whole.NLRIs
+		} else {
+			nlris = g.NLRIs()
+		}
+		g.gone = out.Withdraw(g.Family, nlris)
+	}
+	return g.gone
 }
 
 // SentTo finds what a peer was sent.
@@ -107,7 +122,7 @@ func (g *Group) SetSent(peer, targets string, at time.Time) {
 func (g *Group) add(r *Route) {
 	r.Group, r.slot = g, len(g.routes)
 	g.routes = append(g.routes, r)
-	g.whole = nil
+	g.changed()
 }
 
 func (g *Group) remove(r *Route) {
@@ -116,5 +131,9 @@ func (g *Group) remove(r *Route) {
 	g.routes[r.slot].slot = r.slot
 	g.routes[last] = nil
 	g.routes = g.routes[:last]
-	r.Group, g.whole = nil, nil
+	r.Group = nil
+	g.changed()
 }
+
+// changed forgets the batches of the routes as they were.
+func (g *Group) changed() { g.whole, g.gone = nil, nil }

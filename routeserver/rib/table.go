@@ -137,7 +137,7 @@ func (t *Table) Ins() map[string]*In { return t.in }
 func (t *Table) Put(in *In, key string, r *Route, g *Group) {
 	switch old := r.Group; old {
 	case g:
-		g.whole = nil
+		g.changed()
 	case nil:
 		in.routes[g.Family][key] = r
 		g.add(r)

@@ -13,7 +13,7 @@ func Build(d *Document) (*Set, error) {
 	s := Empty()
 	s.Generation = d.Generation
 	for i := range d.Peers {
-		if _, again := s.peers[d.Peers[i].Name]; again {
+		if _, again := s.peers.find(d.Peers[i].Name); again {
 			return nil, invalid(fmt.Sprintf("peers[%d].name", i), "%q is there twice", d.Peers[i].Name)
 		}
 		if err := s.setPeer(&d.Peers[i]); err != nil {
@@ -21,7 +21,7 @@ func Build(d *Document) (*Set, error) {
 		}
 	}
 	for i := range d.Endpoints {
-		if s.endpoints[d.Endpoints[i].Name] != nil {
+		if s.endpoints.look(d.Endpoints[i].Name) != nil {
 			return nil, invalid(fmt.Sprintf("endpoints[%d].name", i), "%q is there twice", d.Endpoints[i].Name)
 		}
 		if err := s.setEndpoint(&d.Endpoints[i]); err != nil {
@@ -29,7 +29,7 @@ func Build(d *Document) (*Set, error) {
 		}
 	}
 	for i := range d.Vcps {
-		if _, again := s.vcps[d.Vcps[i].Name]; again {
+		if _, again := s.vcps.find(d.Vcps[i].Name); again {
 			return nil, invalid(fmt.Sprintf("vcps[%d].name", i), "%q is there twice", d.Vcps[i].Name)
 		}
 		if err := s.setVcp(&d.Vcps[i]); err != nil {
@@ -67,11 +67,11 @@ func (s *Set) apply(o *Operation) error {
 	case RemoveEndpoint:
 		return s.removeEndpoint(o.Name)
 	case RemoveVcp:
-		if _, there := s.vcps[o.Name]; !there {
+		if _, there := s.vcps.find(o.Name); !there {
 			return invalid("name", "there is no VCP %q", o.Name)
 		}
 		s.members(o.Name, nil)
-		delete(s.vcps, o.Name)
+		s.vcps.remove(o.Name)
 		return nil
 	case Join, Leave:
 		return s.joinOrLeave(o)
@@ -98,28 +98,28 @@ func (s *Set) setPeer(p *Peer) error {
 		return invalid("asn", "0 is not an AS number")
 	}
 	address = address.Unmap()
-	if other, taken := s.byAddress[address]; taken && other != p.Name {
+	if other, taken := s.byAddress.find(address); taken && other != p.Name {
 		return invalid("address", "%s is the address of peer %q already", p.Address, other)
 	}
-	if old, there := s.peers[p.Name]; there {
-		delete(s.byAddress, netip.MustParseAddr(old.Address).Unmap())
+	if old, there := s.peers.find(p.Name); there {
+		s.byAddress.remove(netip.MustParseAddr(old.Address).Unmap())
 	}
-	s.peers[p.Name] = *p
-	s.byAddress[address] = p.Name
+	s.peers.put(p.Name, *p)
+	s.byAddress.put(address, p.Name)
 	return nil
 }
 
 func (s *Set) removePeer(name string) error {
-	p, there := s.peers[name]
+	p, there := s.peers.find(name)
 	if !there {
 		return invalid("name", "there is no peer %q", name)
 	}
-	if sites := s.sites[name]; len(sites) > 0 {
+	if sites := s.sites.look(name); len(sites) > 0 {
 		return invalid("name", "peer %q still has endpoint %q", name, sites[0].Name)
 	}
-	delete(s.peers, name)
-	delete(s.sites, name)
-	delete(s.byAddress, netip.MustParseAddr(p.Address).Unmap())
+	s.peers.remove(name)
+	s.sites.remove(name)
+	s.byAddress.remove(netip.MustParseAddr(p.Address).Unmap())
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (s *Set) setEndpoint(e *Endpoint) error {
 	if e.Name == "" {
 		return invalid("name", "is empty")
 	}
-	if _, there := s.peers[e.Peer]; !there {
+	if _, there := s.peers.find(e.Peer); !there {
 		return invalid("peer", "there is no peer %q", e.Peer)
 	}
 	family, err := wire.ParseFamily(e.Family)
@@ -145,39 +145,41 @@ func (s *Set) setEndpoint(e *Endpoint) error {
 	if err != nil {
 		return invalid("rd", "%s", err)
 	}
-	if other := s.byRT[rt]; other != nil && other.Name != e.Name {
+	if other := s.byRT.look(rt); other != nil && other.Name != e.Name {
 		return invalid("rt", "%s belongs to endpoint %q already", e.RT, other.Name)
 	}
-	if other := s.byRD[rd]; other != nil && other.Name != e.Name {
+	if other := s.byRD.look(rd); other != nil && other.Name != e.Name {
 		return invalid("rd", "%s belongs to endpoint %q already", e.RD, other.Name)
 	}
 	s.detach(e.Name)
 	site := &Site{Endpoint: *e, Main: family, Target: rt, Dist: rd}
-	s.endpoints[e.Name], s.byRT[rt], s.byRD[rd] = site, site, site
-	s.sites[e.Peer] = append(slices.Clone(s.sites[e.Peer]), site)
+	s.endpoints.put(e.Name, site)
+	s.byRT.put(rt, site)
+	s.byRD.put(rd, site)
+	s.sites.put(e.Peer, append(slices.Clone(s.sites.look(e.Peer)), site))
 	return nil
 }
 
 // detach takes an endpoint out of the indexes by peer, route target and RD, but leaves it in its pools.
 func (s *Set) detach(name string) {
-	old := s.endpoints[name]
+	old := s.endpoints.look(name)
 	if old == nil {
 		return
 	}
-	delete(s.byRT, old.Target)
-	delete(s.byRD, old.Dist)
-	s.sites[old.Peer] = slices.DeleteFunc(slices.Clone(s.sites[old.Peer]), func(f *Site) bool { return f.Name == name })
+	s.byRT.remove(old.Target)
+	s.byRD.remove(old.Dist)
+	s.sites.put(old.Peer, slices.DeleteFunc(slices.Clone(s.sites.look(old.Peer)), func(f *Site) bool { return f.Name == name }))
 }
 
 func (s *Set) removeEndpoint(name string) error {
-	if s.endpoints[name] == nil {
+	if s.endpoints.look(name) == nil {
 		return invalid("name", "there is no endpoint %q", name)
 	}
-	for _, vcp := range slices.Clone(s.pools[name]) {
-		s.members(vcp, without(s.vcps[vcp], name))
+	for _, vcp := range slices.Clone(s.pools.look(name)) {
+		s.members(vcp, without(s.vcps.look(vcp), name))
 	}
 	s.detach(name)
-	delete(s.endpoints, name)
+	s.endpoints.remove(name)
 	return nil
 }
 
@@ -187,7 +189,7 @@ func (s *Set) setVcp(v *Vcp) error {
 	}
 	members := slices.Clone(v.Members)
 	for i, m := range members {
-		if s.endpoints[m] == nil {
+		if s.endpoints.look(m) == nil {
 			return invalid(fmt.Sprintf("members[%d]", i), "there is no endpoint %q", m)
 		}
 		if slices.Contains(members[:i], m) {
@@ -200,11 +202,11 @@ func (s *Set) setVcp(v *Vcp) error {
 }
 
 func (s *Set) joinOrLeave(o *Operation) error {
-	members, there := s.vcps[o.Pool]
+	members, there := s.vcps.find(o.Pool)
 	if !there {
 		return invalid("vcp", "there is no VCP %q", o.Pool)
 	}
-	if s.endpoints[o.Member] == nil {
+	if s.endpoints.look(o.Member) == nil {
 		return invalid("endpoint", "there is no endpoint %q", o.Member)
 	}
 	at, member := slices.BinarySearch(members, o.Member)
@@ -223,20 +225,20 @@ func (s *Set) joinOrLeave(o *Operation) error {
 
 // members replaces a pool's members and keeps the index by endpoint.
 func (s *Set) members(vcp string, now []string) {
-	for _, e := range s.vcps[vcp] {
+	for _, e := range s.vcps.look(vcp) {
 		if _, stays := slices.BinarySearch(now, e); !stays {
-			s.pools[e] = without(s.pools[e], vcp)
-			if len(s.pools[e]) == 0 {
-				delete(s.pools, e)
+			s.pools.put(e, without(s.pools.look(e), vcp))
+			if len(s.pools.look(e)) == 0 {
+				s.pools.remove(e)
 			}
 		}
 	}
 	for _, e := range now {
-		if at, there := slices.BinarySearch(s.pools[e], vcp); !there {
-			s.pools[e] = slices.Insert(slices.Clone(s.pools[e]), at, vcp)
+		if at, there := slices.BinarySearch(s.pools.look(e), vcp); !there {
+			s.pools.put(e, slices.Insert(slices.Clone(s.pools.look(e)), at, vcp))
 		}
 	}
-	s.vcps[vcp] = now
+	s.vcps.put(vcp, now)
 }
 
 func without(list []string, one string) []string {

@@ -13,35 +13,38 @@ type Pair struct {
 	Targets        string // as Set.TargetsAt; empty: none of the routes any more
 }
 
-// Delta is what is different between two sets, as far as routes are concerned.
+// Delta is what is different between two sets, as far as routes and sessions are concerned.
 type Delta struct {
-	Peers []string // gone, or with another address or AS number: their sessions must end
+	Peers []string // new, gone, or with another address, AS number or endpoints: their sessions may have to change
 	Sites []string // new, gone, or with another owner, route target or RD: their routes must be judged again
 	Pairs []Pair   // sorted
 }
 
-// Compare finds what is different. Its cost beyond one walk over the names is in proportion to the differences: sets made
-// by Apply share everything that is the same.
+// Compare finds what is different. Its cost is in proportion to the differences between sets of which one was made of the
+// other by Apply: they share everything that is the same.
 func Compare(old, now *Set) *Delta {
 	d := &Delta{}
-	for name, p := range old.peers {
-		if q, stays := now.peers[name]; !stays || p != q {
-			d.Peers = append(d.Peers, name)
+	peers, sites := map[string]bool{}, map[string]bool{}
+	for name := range either(&old.peers, &now.peers) {
+		p, was := old.peers.find(name)
+		q, is := now.peers.find(name)
+		if was != is || p != q {
+			peers[name] = true
 		}
 	}
-	slices.Sort(d.Peers)
-	sites := map[string]bool{}
-	for name, e := range old.endpoints {
-		if f := now.endpoints[name]; f == nil || f != e && f.Endpoint != e.Endpoint {
-			sites[name] = true
+	for name := range either(&old.endpoints, &now.endpoints) {
+		e, f := old.endpoints.look(name), now.endpoints.look(name)
+		if e == f || e != nil && f != nil && e.Endpoint == f.Endpoint {
+			continue
+		}
+		sites[name] = true
+		for _, site := range []*Site{e, f} {
+			if site != nil {
+				peers[site.Peer] = true
+			}
 		}
 	}
-	for name := range now.endpoints {
-		if old.endpoints[name] == nil {
-			sites[name] = true
-		}
-	}
-	d.Sites = slices.Sorted(maps.Keys(sites))
+	d.Peers, d.Sites = slices.Sorted(maps.Keys(peers)), slices.Sorted(maps.Keys(sites))
 	for pair := range candidates(old, now, sites) {
 		targets := now.TargetsAt(pair.Endpoint, pair.Peer)
 		if targets != old.TargetsAt(pair.Endpoint, pair.Peer) {
@@ -61,7 +64,7 @@ func candidates(old, now *Set, sites map[string]bool) map[Pair]bool {
 	pairs := map[Pair]bool{}
 	add := func(e, f string) {
 		for _, s := range []*Set{old, now} {
-			if site := s.endpoints[f]; site != nil {
+			if site := s.endpoints.look(f); site != nil {
 				pairs[Pair{Endpoint: e, Peer: site.Peer}] = true
 			}
 		}
@@ -74,8 +77,8 @@ func candidates(old, now *Set, sites map[string]bool) map[Pair]bool {
 			}
 		}
 	}
-	for vcp := range union(old.vcps, now.vcps) {
-		a, b := old.vcps[vcp], now.vcps[vcp]
+	for vcp := range either(&old.vcps, &now.vcps) {
+		a, b := old.vcps.look(vcp), now.vcps.look(vcp)
 		if same(a, b) {
 			continue
 		}
@@ -94,23 +97,12 @@ func candidates(old, now *Set, sites map[string]bool) map[Pair]bool {
 	}
 	for x := range sites {
 		for _, s := range []*Set{old, now} {
-			for _, vcp := range s.pools[x] {
-				between(x, s.vcps[vcp])
+			for _, vcp := range s.pools.look(x) {
+				between(x, s.vcps.look(vcp))
 			}
 		}
 	}
 	return pairs
-}
-
-func union(a, b map[string][]string) map[string]struct{} {
-	all := make(map[string]struct{}, len(b))
-	for k := range a {
-		all[k] = struct{}{}
-	}
-	for k := range b {
-		all[k] = struct{}{}
-	}
-	return all
 }
 
 func same(a, b []string) bool {

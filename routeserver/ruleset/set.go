@@ -1,7 +1,6 @@
 package ruleset
 
 import (
-	"maps"
 	"net/netip"
 	"slices"
 	"sort"
@@ -21,63 +20,59 @@ type Site struct {
 // Set is a rule set with its indexes. It is never changed once it is made, except by the functions that make it.
 type Set struct {
 	Generation uint64
-	peers      map[string]Peer
-	endpoints  map[string]*Site
-	vcps       map[string][]string // members, sorted
-	byAddress  map[netip.Addr]string
-	byRT       map[wire.RT]*Site
-	byRD       map[wire.RD]*Site
-	sites      map[string][]*Site  // of a peer
-	pools      map[string][]string // of an endpoint, sorted
+	peers      index[string, Peer]
+	endpoints  index[string, *Site]
+	vcps       index[string, []string] // members, sorted
+	byAddress  index[netip.Addr, string]
+	byRT       index[wire.RT, *Site]
+	byRD       index[wire.RD, *Site]
+	sites      index[string, []*Site]  // of a peer
+	pools      index[string, []string] // of an endpoint, sorted
 }
 
 // Empty is a rule set in which nobody may do anything.
-func Empty() *Set {
-	return &Set{
-		peers: map[string]Peer{}, endpoints: map[string]*Site{}, vcps: map[string][]string{},
-		byAddress: map[netip.Addr]string{}, byRT: map[wire.RT]*Site{}, byRD: map[wire.RD]*Site{},
-		sites: map[string][]*Site{}, pools: map[string][]string{},
-	}
-}
+func Empty() *Set { return &Set{} }
 
-// clone copies the indexes; what they point at is shared and replaced, never written to.
+// clone shares everything with the set that it is made of.
 func (s *Set) clone() *Set {
 	return &Set{
 		Generation: s.Generation,
-		peers:      maps.Clone(s.peers), endpoints: maps.Clone(s.endpoints), vcps: maps.Clone(s.vcps),
-		byAddress: maps.Clone(s.byAddress), byRT: maps.Clone(s.byRT), byRD: maps.Clone(s.byRD),
-		sites: maps.Clone(s.sites), pools: maps.Clone(s.pools),
+		peers:      s.peers.copied(), endpoints: s.endpoints.copied(), vcps: s.vcps.copied(),
+		byAddress: s.byAddress.copied(), byRT: s.byRT.copied(), byRD: s.byRD.copied(),
+		sites: s.sites.copied(), pools: s.pools.copied(),
 	}
 }
 
 // Peer finds a peer by name.
-func (s *Set) Peer(name string) (Peer, bool) { p, ok := s.peers[name]; return p, ok }
+func (s *Set) Peer(name string) (Peer, bool) { return s.peers.find(name) }
 
 // PeerAt finds a peer by the address that its sessions come from.
-func (s *Set) PeerAt(address netip.Addr) (Peer, bool) { return s.Peer(s.byAddress[address.Unmap()]) }
+func (s *Set) PeerAt(address netip.Addr) (Peer, bool) {
+	return s.Peer(s.byAddress.look(address.Unmap()))
+}
 
 // Peers lists the peers' names, sorted.
-func (s *Set) Peers() []string { return slices.Sorted(maps.Keys(s.peers)) }
+func (s *Set) Peers() []string { return slices.Sorted(s.peers.keys()) }
 
 // Site finds an endpoint by name, or nil.
-func (s *Set) Site(name string) *Site { return s.endpoints[name] }
+func (s *Set) Site(name string) *Site { return s.endpoints.look(name) }
 
 // Owner finds the endpoint that a route target belongs to, or nil.
-func (s *Set) Owner(rt wire.RT) *Site { return s.byRT[rt] }
+func (s *Set) Owner(rt wire.RT) *Site { return s.byRT.look(rt) }
 
 // SitesOf lists a peer's endpoints.
-func (s *Set) SitesOf(peer string) []*Site { return s.sites[peer] }
+func (s *Set) SitesOf(peer string) []*Site { return s.sites.look(peer) }
 
 // PoolsOf lists the pools that an endpoint is in, sorted.
-func (s *Set) PoolsOf(endpoint string) []string { return s.pools[endpoint] }
+func (s *Set) PoolsOf(endpoint string) []string { return s.pools.look(endpoint) }
 
 // Members lists a pool's endpoints, sorted.
-func (s *Set) Members(vcp string) []string { return s.vcps[vcp] }
+func (s *Set) Members(vcp string) []string { return s.vcps.look(vcp) }
 
 // Shared lists the pools that two endpoints are both in.
 func (s *Set) Shared(e, f string) []string {
 	var shared []string
-	a, b := s.pools[e], s.pools[f]
+	a, b := s.pools.look(e), s.pools.look(f)
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch c := strings.Compare(a[i], b[j]); {
 		case c < 0:
@@ -95,11 +90,11 @@ func (s *Set) Shared(e, f string) []string {
 // TargetsAt gives the route targets, sorted and 8 bytes each, with which a peer gets the routes of endpoint e: those of
 // its endpoints other than e that share a pool with e. Empty means that it gets none.
 func (s *Set) TargetsAt(e, peer string) string {
-	if s.endpoints[e] == nil {
+	if s.endpoints.look(e) == nil {
 		return ""
 	}
 	var targets []string
-	for _, f := range s.sites[peer] {
+	for _, f := range s.sites.look(peer) {
 		if f.Name != e && len(s.Shared(e, f.Name)) > 0 {
 			targets = append(targets, string(f.Target[:]))
 		}
@@ -111,9 +106,9 @@ func (s *Set) TargetsAt(e, peer string) string {
 // Audience gives every peer that gets the routes of endpoint e, with the route targets as TargetsAt gives them.
 func (s *Set) Audience(e string) map[string]string {
 	audience := map[string]string{}
-	for _, vcp := range s.pools[e] {
-		for _, member := range s.vcps[vcp] {
-			if f := s.endpoints[member]; member != e {
+	for _, vcp := range s.pools.look(e) {
+		for _, member := range s.vcps.look(vcp) {
+			if f := s.endpoints.look(member); member != e {
 				if _, done := audience[f.Peer]; !done {
 					audience[f.Peer] = s.TargetsAt(e, f.Peer)
 				}
@@ -127,8 +122,8 @@ func (s *Set) Audience(e string) map[string]string {
 func (s *Set) Neighbours(e string) []string {
 	seen := map[string]bool{e: true}
 	var list []string
-	for _, vcp := range s.pools[e] {
-		for _, f := range s.vcps[vcp] {
+	for _, vcp := range s.pools.look(e) {
+		for _, f := range s.vcps.look(vcp) {
 			if !seen[f] {
 				seen[f] = true
 				list = append(list, f)
@@ -141,14 +136,14 @@ func (s *Set) Neighbours(e string) []string {
 // Document writes the set with its lists sorted by name: equal sets give equal documents.
 func (s *Set) Document() *Document {
 	d := &Document{Generation: s.Generation, Peers: []Peer{}, Endpoints: []Endpoint{}, Vcps: []Vcp{}}
-	for _, name := range slices.Sorted(maps.Keys(s.peers)) {
-		d.Peers = append(d.Peers, s.peers[name])
+	for _, name := range slices.Sorted(s.peers.keys()) {
+		d.Peers = append(d.Peers, s.peers.look(name))
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.endpoints)) {
-		d.Endpoints = append(d.Endpoints, s.endpoints[name].Endpoint)
+	for _, name := range slices.Sorted(s.endpoints.keys()) {
+		d.Endpoints = append(d.Endpoints, s.endpoints.look(name).Endpoint)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.vcps)) {
-		d.Vcps = append(d.Vcps, Vcp{name, append([]string{}, s.vcps[name]...)})
+	for _, name := range slices.Sorted(s.vcps.keys()) {
+		d.Vcps = append(d.Vcps, Vcp{name, append([]string{}, s.vcps.look(name)...)})
 	}
 	return d
 }

@@ -135,7 +135,7 @@ func TestCompareFindsThePairsConcerned(t *testing.T) {
 	}
 	d := Compare(old, now)
 	text := fmt.Sprintf("%v %v", d.Peers, d.Sites)
-	if text != "[station] [harbour-lan station-lan]" {
+	if text != "[harbour station] [harbour-lan station-lan]" {
 		t.Errorf("peers and sites %s", text)
 	}
 	pairs := []string{}

@@ -183,7 +183,7 @@ func restarted(t *testing.T, deferral time.Duration) *region {
 	r := &region{ended: make(chan error, 1)}
 	id := [4]byte{10, 0, 0, 200}
 	r.Engine, err = engine.New(engine.Config{Name: "rs", ASN: 65000, RouterID: id, ClusterID: id, StaleTime: time.Minute},
-		store, func(s *ruleset.Set) { r.server.Reconcile(s) })
+		store, func(s *ruleset.Set, peers []string) { r.server.Reconcile(s, peers) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	} else {
 		s.engine.Defer(0)
 	}
-	s.Reconcile(s.engine.Set())
+	set := s.engine.Set()
+	s.Reconcile(set, set.Peers())
 	stop := context.AfterFunc(ctx, func() { listener.Close() })
 	defer stop()
 	for {
@@ -169,34 +170,36 @@ func (s *Server) slot(name string) *slot {
 }
 
 // Reconcile ends the sessions of peers that are gone or have moved, and connects to new ones if active. It is given
-// every new rule set.
-func (s *Server) Reconcile(set *ruleset.Set) {
+// every new rule set, and the peers that are to be looked at.
+func (s *Server) Reconcile(set *ruleset.Set, peers []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, slot := range s.slots {
+	for _, name := range peers {
 		peer, stays := set.Peer(name)
-		slot.closeUnless(func(c *connection) bool { return stays && c.peer == peer },
-			wire.Shutdown(wire.Deconfigured, "this peer is not configured any more"))
-		slot.closeUnless(func(c *connection) bool { return !c.outgrown(set) }, outgrown())
+		if slot := s.slots[name]; slot != nil {
+			slot.closeUnless(func(c *connection) bool { return stays && c.peer == peer },
+				wire.Shutdown(wire.Deconfigured, "this peer is not configured any more"))
+			slot.closeUnless(func(c *connection) bool { return !c.outgrown(set) }, outgrown())
+		}
 		if !stays {
 			delete(s.slots, name)
 		}
+		s.attend(name, stays)
 	}
-	if !s.Active || !s.serving || s.stopping {
-		return
-	}
-	for name, cancel := range s.dialing {
-		if _, stays := set.Peer(name); !stays {
-			cancel()
-			delete(s.dialing, name)
-		}
-	}
-	for _, name := range set.Peers() {
-		if s.dialing[name] == nil {
-			ctx, cancel := context.WithCancel(context.Background())
-			s.dialing[name] = cancel
-			go s.dial(ctx, name)
-		}
+}
+
+// attend connects to a peer, or gives that up, if we are active. It is called with the lock held.
+func (s *Server) attend(name string, wanted bool) {
+	cancel := s.dialing[name]
+	switch {
+	case !s.Active || !s.serving || s.stopping:
+	case !wanted && cancel != nil:
+		cancel()
+		delete(s.dialing, name)
+	case wanted && cancel == nil:
+		ctx, cancel := context.WithCancel(context.Background())
+		s.dialing[name] = cancel
+		go s.dial(ctx, name)
 	}
 }
 

@@ -38,7 +38,7 @@ func start(t *testing.T, c session.Config) *region {
 	}
 	r := &region{ended: make(chan error, 1)}
 	r.Engine, err = engine.New(engine.Config{Name: "rs", ASN: 65000, RouterID: [4]byte{10, 0, 0, 200}, ClusterID: [4]byte{10, 0, 0, 200}, MaxRoutes: 50, StaleTime: time.Minute},
-		store, func(s *ruleset.Set) { r.server.Reconcile(s) })
+		store, func(s *ruleset.Set, peers []string) { r.server.Reconcile(s, peers) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func run(ctx context.Context, o *options) error {
 	}
 	defer store.Close()
 	var sessions *session.Server
-	e, err := engine.New(o.engine, store, func(s *ruleset.Set) { sessions.Reconcile(s) })
+	e, err := engine.New(o.engine, store, func(s *ruleset.Set, peers []string) { sessions.Reconcile(s, peers) })
 	if err != nil {
 		return err
 	}
