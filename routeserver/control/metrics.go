@@ -21,6 +21,7 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	generation, _, confirmed := s.Engine.Generation()
 	gauge("weft_routeserver_generation", "Generation of the rule set in force.", generation)
 	gauge("weft_routeserver_confirmed", "1 if the controller has confirmed the generation since the start.", number(confirmed))
+	gauge("weft_routeserver_in_touch", "1 if the controller was heard of in the last five seconds.", number(s.Engine.InTouch()))
 	gauge("weft_routeserver_serving", "1 if BGP sessions are accepted.", number(s.Sessions.Serving()))
 	totals := counters(s.Engine.Counters())
 	for _, name := range slices.Sorted(maps.Keys(totals)) {

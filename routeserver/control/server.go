@@ -16,6 +16,7 @@ import (
 	"weft/routeserver/engine"
 	"weft/routeserver/ruleset"
 	"weft/routeserver/session"
+	"weft/routeserver/twin"
 )
 
 // maxBody bounds a request: a rule set of a region is a few hundred kilobytes.
@@ -25,6 +26,7 @@ const maxBody = 64 << 20
 type Server struct {
 	Engine   *engine.Engine
 	Sessions *session.Server
+	Twin     *twin.Twin // nil: there is none
 	Token    string
 	Started  time.Time
 	Log      *slog.Logger
@@ -34,6 +36,7 @@ type Server struct {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", s.status)
+	mux.HandleFunc("GET /v1/standing", s.standing)
 	mux.HandleFunc("GET /v1/ruleset", s.ruleset)
 	mux.HandleFunc("PUT /v1/ruleset", s.replace)
 	mux.HandleFunc("POST /v1/changes", s.change)

@@ -57,11 +57,15 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 		"generation": generation,
 		"loaded":     loaded,
 		"confirmed":  confirmed,
+		"in_touch":   s.Engine.InTouch(),
 		"serving":    s.Sessions.Serving(),
 		"restarting": s.Engine.Restarting(),
 		"started_at": s.Started.UTC(),
 		"sessions":   s.sessions(),
 		"counters":   counters(s.Engine.Counters()),
+	}
+	if s.Twin != nil {
+		body["twin"] = twinSeen(s.Twin)
 	}
 	if until, fallback, on := s.Engine.Trial(); on {
 		body["confirm_by"], body["fallback"] = until.UTC(), fallback

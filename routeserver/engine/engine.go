@@ -36,8 +36,10 @@ type Engine struct {
 
 	mu        sync.Mutex
 	set       *ruleset.Set
-	loaded    bool // there is a rule set
-	confirmed bool // by the controller, since the start
+	loaded    bool      // there is a rule set
+	confirmed bool      // by the controller, since the start, or by a twin that is in touch with it
+	spoken    time.Time // when the controller last said which rule set is in force
+	vouched   time.Time // that, or when the twin last had the same generation
 	store     *ruleset.Store
 	trial     *trial // nil: the rule set in force is there to stay
 	table     *rib.Table

@@ -67,7 +67,7 @@ func (e *Engine) ReplaceOnTrial(d *ruleset.Document, force bool, within time.Dur
 			return nil, err
 		}
 	}
-	e.confirmed = true
+	e.word()
 	e.counters.Replacements++
 	return e.commit(next, start)
 }
@@ -107,7 +107,7 @@ func (e *Engine) ChangeOnTrial(c *ruleset.Change, within time.Duration) (*Receip
 		e.mu.Unlock()
 		return nil, err
 	}
-	e.confirmed = true
+	e.word()
 	e.counters.Changes++
 	return e.commit(next, start)
 }
@@ -132,8 +132,10 @@ func (e *Engine) Confirm(generation uint64) error {
 	if err := e.settle(); err != nil {
 		return err
 	}
-	e.confirmed = true
-	e.signal()
+	first := !e.confirmed
+	if e.word(); first { // it is repeated every other second
+		e.signal()
+	}
 	return nil
 }
 

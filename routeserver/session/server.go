@@ -89,14 +89,14 @@ func cause(err error) error {
 	return err
 }
 
-// Serve accepts connections until the context ends; then all sessions are closed with a Cease.
+// Serve accepts connections until the context ends; then all sessions are closed with a Cease. It may be called again.
 func (s *Server) Serve(ctx context.Context) error {
 	listener, err := s.bind()
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.serving = true
+	s.serving, s.stopping = true, false
 	s.mu.Unlock()
 	if s.RestartTime > 0 {
 		s.engine.Defer(s.Deferral)
@@ -206,8 +206,9 @@ func (s *Server) attend(name string, wanted bool) {
 func (s *Server) shutdown() {
 	s.mu.Lock()
 	s.stopping = true
-	for _, cancel := range s.dialing {
+	for name, cancel := range s.dialing {
 		cancel()
+		delete(s.dialing, name)
 	}
 	for _, slot := range s.slots {
 		slot.closeUnless(func(*connection) bool { return false }, wire.Shutdown(wire.AdminShutdown, "the route server stops"))

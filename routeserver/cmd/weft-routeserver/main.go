@@ -18,6 +18,7 @@ import (
 	"weft/routeserver/engine"
 	"weft/routeserver/ruleset"
 	"weft/routeserver/session"
+	"weft/routeserver/twin"
 )
 
 // version is set by the linker where a release is made.
@@ -65,6 +66,10 @@ func run(ctx context.Context, o *options) error {
 	api := &control.Server{Engine: e, Sessions: sessions, Token: o.token, Started: started, Log: log}
 	base, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	if o.twin != "" {
+		api.Twin = twin.New(o.twin, o.token, e)
+		go api.Twin.Run(base)
+	}
 	server := &http.Server{
 		Handler: api.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
 		BaseContext: func(net.Listener) context.Context { return base },
@@ -90,31 +95,6 @@ func run(ctx context.Context, o *options) error {
 		log.Info("route server stopped")
 	}
 	return err
-}
-
-// serve opens BGP once the rule set may be served, and keeps it open until the context ends.
-func serve(ctx context.Context, o *options, e *engine.Engine, sessions *session.Server, log *slog.Logger) error {
-	patience := time.NewTimer(o.confirmWait)
-	defer patience.Stop()
-	expired := false
-	for {
-		changed := e.Changed()
-		generation, loaded, confirmed := e.Generation()
-		if loaded && (confirmed || expired) {
-			log.Info("BGP is open", "address", o.session.Listen, "generation", generation, "confirmed", confirmed)
-			return sessions.Serve(ctx)
-		}
-		if !loaded && expired {
-			log.Info("there is no rule set yet; waiting for the controller")
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-		case <-patience.C:
-			expired = true
-		}
-	}
 }
 
 func innermost(err error) error {

@@ -57,6 +57,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{append(good, "--asn", "0"), "--asn"},
 		{append(good, "--peer-port", "70000"), "--peer-port"},
 		{append(good, "--log-level", "loud"), "loud"},
+		{append(good, "--lease", "9s"), "--lease"},
+		{append(good, "--twin", "rs2:9179"), "--twin"},
 		{append(good, "--colour"), "see --help"},
 		{append(good, "extra"), `"extra"`},
 	} {
@@ -74,14 +76,22 @@ func TestOptionsThatCannotBe(t *testing.T) {
 }
 
 // daemon runs a route server until the test ends or stop is called.
-func daemon(t *testing.T, state, wait string) (bgp, control string, stop func()) {
+func daemon(t *testing.T, state, wait string, more ...string) (bgp, control string, stop func()) {
 	t.Helper()
 	bgp, control = free(t), free(t)
-	o, err := parse([]string{"--name", "rs1", "--listen", bgp, "--control", control, "--token-file", tokenFile(t, "secret"),
-		"--state", state, "--confirm-wait", wait, "--log-level", "error"}, io.Discard)
+	o, err := parse(append([]string{"--name", "rs1", "--listen", bgp, "--control", control, "--token-file", tokenFile(t, "secret"),
+		"--state", state, "--confirm-wait", wait, "--log-level", "error"}, more...), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
+	stop = start(t, o)
+	until(t, "the control API", func() bool { return call(control, "GET", "/healthz", "") == 200 })
+	return bgp, control, stop
+}
+
+// start runs a route server until the test ends or the function it gives is called.
+func start(t *testing.T, o *options) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, o) }()
@@ -97,8 +107,7 @@ func daemon(t *testing.T, state, wait string) (bgp, control string, stop func())
 		}
 	}
 	t.Cleanup(stop)
-	until(t, "the control API", func() bool { return call(control, "GET", "/healthz", "") == 200 })
-	return bgp, control, stop
+	return stop
 }
 
 func call(control, method, path, body string) int {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ type options struct {
 	token       string
 	state       string
 	confirmWait time.Duration
+	lease       time.Duration
+	twin        string
 	level       slog.Level
 }
 
@@ -49,6 +52,8 @@ func parse(args []string, output io.Writer) (*options, error) {
 	routerID := f.String("router-id", "", "BGP identifier, an `IPv4 address` (default: that of --listen)")
 	clusterID := f.String("cluster-id", "", "route reflection cluster, an `IPv4 address` (default: --router-id)")
 	wait := f.Duration("confirm-wait", 5*time.Second, "`time` to wait after a start for the controller to confirm the rule set, before serving it anyway")
+	twin := f.String("twin", "", "base `URL` of the other route server's control API, which takes the same token: where to get the rule set while the controller is silent")
+	lease := f.Duration("lease", 0, "`time` after which BGP is closed if neither the controller nor the twin was heard of, at least 10s; 0: this route server goes on serving what it has")
 	hold := f.Duration("hold-time", 90*time.Second, "BGP hold `time` to offer, at least 3s")
 	retry := f.Duration("connect-retry", 30*time.Second, "`time` between attempts to connect, with --active")
 	active := f.Bool("active", false, "also open connections to the peers, rather than only accept them")
@@ -76,7 +81,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("%q is not an option; see --help", f.Arg(0))
 	}
-	o := &options{state: *state, confirmWait: *wait}
+	o := &options{state: *state, confirmWait: *wait, lease: *lease, twin: *twin}
 	o.engine.Name, o.engine.ASN, o.engine.MaxRoutes = *name, uint32(*asn), *maxRoutes
 	o.session.Active, o.session.HoldTime, o.session.ConnectRetry = *active, *hold, *retry
 	o.session.RestartTime, o.session.Deferral, o.engine.StaleTime = *restart, *deferral, *stale
@@ -93,6 +98,10 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil, errors.New("--state is missing; see --help")
 	case *asn < 1 || *asn > 1<<32-1:
 		return nil, fmt.Errorf("--asn %d is not an AS number", *asn)
+	case *lease != 0 && *lease < 2*engine.Silence:
+		return nil, fmt.Errorf("--lease %s is less than %s, nor 0", *lease, 2*engine.Silence)
+	case *twin != "" && !isURL(*twin):
+		return nil, fmt.Errorf("--twin %q is not of the form http://address:port", *twin)
 	case *hold < 3*time.Second || *hold > 65535*time.Second:
 		return nil, fmt.Errorf("--hold-time %s is not between 3s and 65535s", *hold)
 	case *retry < time.Second:
@@ -139,6 +148,12 @@ func (o *options) addresses(listen, control, routerID, clusterID string) (err er
 	}
 	o.engine.ClusterID, err = identifier("--cluster-id", clusterID)
 	return err
+}
+
+// isURL tells the base of a control API.
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == ""
 }
 
 func identifier(option, text string) ([4]byte, error) {
