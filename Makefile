@@ -93,5 +93,10 @@ bench-routeserver: $(BIN)/weft-routeserver $(BIN)/gobgpd ## side by side with BI
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./bench
 	$(BIN)/bench-routeserver $(BENCH) -output $(B)/bench-routeserver.json -page docs/routeserver.md
 
+.PHONY: soak
+soak: $(BIN)/weft-routeserver ## one route server under churn, memory flat and no route astray; docs/soak.md; MINUTES=30
+	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/soak) ./soak
+	$(BIN)/soak -minutes $(or $(MINUTES),30) -output $(B)/soak.json -page docs/soak.md
+
 clean: ## removes build/ (after lab-down)
 	rm -rf $(B)

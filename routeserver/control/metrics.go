@@ -23,6 +23,7 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	gauge("weft_routeserver_confirmed", "1 if the controller has confirmed the generation since the start.", number(confirmed))
 	gauge("weft_routeserver_in_touch", "1 if the controller was heard of in the last five seconds.", number(s.Engine.InTouch()))
 	gauge("weft_routeserver_serving", "1 if BGP sessions are accepted.", number(s.Sessions.Serving()))
+	process(gauge)
 	totals := counters(s.Engine.Counters())
 	for _, name := range slices.Sorted(maps.Keys(totals)) {
 		metric := "weft_routeserver_" + name + "_total"
