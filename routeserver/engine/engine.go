@@ -20,6 +20,8 @@ import (
 type Config struct {
 	// MembershipWait is how long a peer that constrains routes may take to say which ones it wants; 0: the default.
 	MembershipWait time.Duration
+	// ReceiptWait is how long a receipt waits for peers that are behind; 0: the default.
+	ReceiptWait time.Duration
 
 	Name      string
 	ASN       uint32

@@ -2,109 +2,151 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 
-	"weft/routeserver/ruleset"
 	"weft/routeserver/wire"
 )
 
-// Graceful restarts in the second model: what a lost PE said stays said, until it is back and has had the time to say it
-// again, or has not come back.
+// Sessions in the second model. What a PE said that restarts gracefully stays said, until it is back and has had the time
+// to say it again, or has not come back.
+
+func (w *world) session() string {
+	var names []string
+	for _, p := range w.document.Peers {
+		names = append(names, p.Name)
+	}
+	if len(names) == 0 {
+		return "nothing"
+	}
+	name := names[w.r.IntN(len(names))]
+	for tries := 0; w.speakers[name] != nil && tries < 2; tries++ {
+		name = names[w.r.IntN(len(names))]
+	}
+	s := w.speakers[name]
+	switch {
+	case s == nil:
+		return w.connect(name)
+	case w.r.IntN(3) > 0:
+		return w.lose(s)
+	}
+	w.down(s)
+	return name + " goes down"
+}
+
+// down ends a session with a NOTIFICATION.
+func (w *world) down(s *speaker) {
+	w.engine.Down(s.peer, "test")
+	delete(w.speakers, s.name)
+	delete(w.kept, s.name)
+	w.forget(s.name)
+}
+
+// anyFamilies are what a PE and the route server agree on: mostly everything.
+func (w *world) anyFamilies() (families [wire.Families]bool) {
+	for f := range wire.Families {
+		families[f] = w.r.IntN(8) > 0
+	}
+	families[wire.RTC] = w.r.IntN(3) == 0
+	return families
+}
 
 // anyRestart is what a PE says about graceful restart: mostly that it does.
 func (w *world) anyRestart() wire.Restart {
 	if w.r.IntN(3) == 0 {
 		return wire.Restart{}
 	}
-	families := allFamilies(true)
-	r := wire.Restart{Offered: true, Restarting: w.r.IntN(2) == 0, Seconds: 600, Families: families}
-	if w.r.IntN(4) > 0 {
-		r.Forwarding = families
+	r := wire.Restart{Offered: true, Restarting: w.r.IntN(2) == 0, Seconds: 600}
+	forwarding := w.r.IntN(5) > 0
+	for f := range wire.Families {
+		r.Families[f] = w.r.IntN(8) > 0
+		r.Forwarding[f] = r.Families[f] && forwarding && w.r.IntN(8) > 0
 	}
 	return r
-}
-
-func (w *world) unsay(name, key string) {
-	delete(w.said[name], key)
-	delete(w.stale[name], key)
 }
 
 // lose breaks a session without a NOTIFICATION. Routes that were stale already are not kept once more.
 func (w *world) lose(s *speaker) string {
 	w.engine.Lose(s.peer, "test")
-	delete(w.speakers, s.name)
-	for key := range w.said[s.name] {
-		if !s.peer.restart.Offered || w.stale[s.name][key] {
-			w.unsay(s.name, key)
+	w.keep(s)
+	for key, a := range w.said[s.name] {
+		if s.peer.restart.Offered && s.peer.restart.Families[a.family] && !w.stale[s.name][key] {
+			w.stale[s.name][key], w.lost[s.name] = true, true
 		} else {
-			w.stale[s.name][key] = true
+			w.unsay(s.name, key)
 		}
 	}
 	return s.name + " is lost"
 }
 
-func (w *world) comeBack(name string) string {
-	restart := w.anyRestart()
-	w.speakers[name] = newSpeaker(w.t, w.engine, name, restart, w.r.IntN(2) == 0)
-	if !restart.Offered || !restart.Forwarding[wire.VPLS] {
-		w.dropStale(name)
+// connect brings a PE up, which may have been lost.
+func (w *world) connect(name string) string {
+	restart, families := w.anyRestart(), w.anyFamilies()
+	s := newSpeaker(w.t, w.engine, name, families, restart)
+	w.speakers[name] = s
+	if restart.Offered {
+		for text, e := range w.kept[name] {
+			if families[e.family] {
+				s.rib[text], s.remnants[text] = e, true
+			}
+		}
 	}
-	return fmt.Sprintf("%s comes up with %+v", name, restart)
+	delete(w.kept, name)
+	for f := range wire.Families {
+		if s.waiting[f] = w.lost[name] && families[f] && restart.Offered && restart.Families[f] && restart.Forwarding[f]; !s.waiting[f] {
+			w.dropStale(name, f)
+		}
+	}
+	delete(w.lost, name)
+	return fmt.Sprintf("%s comes up with %v and %+v", name, families, restart)
 }
 
-func (w *world) dropStale(name string) {
+func (w *world) dropStale(name string, f wire.Family) {
 	for key := range w.stale[name] {
-		w.unsay(name, key)
-	}
-}
-
-// anyStale is a PE with stale routes, if there is one.
-func (w *world) anyStale() string {
-	name := peerName(w.r.IntN(worldPeers))
-	for i := range worldPeers {
-		if len(w.stale[peerName(i)]) > 0 {
-			name = peerName(i)
+		if w.said[name][key].family == f {
+			w.unsay(name, key)
 		}
 	}
-	return name
 }
 
-// restarts goes on with a restart that is under way.
-func (w *world) restarts() string {
-	name := w.anyStale()
-	if w.speakers[name] == nil && w.r.IntN(3) > 0 {
-		return w.comeBack(name)
-	}
-	return w.time()
-}
-
-// time brings the end of a restart: the End-of-RIB marker, or one of the times is over, or the PE has moved.
+// time is over for a restart: a PE sends End-of-RIB markers or should have, or is not back, or the route server itself
+// has waited long enough.
 func (w *world) time() string {
-	name := w.anyStale()
-	if s := w.speakers[name]; s != nil {
-		w.dropStale(name)
-		if w.r.IntN(3) == 0 {
-			w.engine.Hasten(s.peer)
-			return name + " has had its time"
+	n, gone := w.r.IntN(12), sortedKeys(w.lost)
+	switch {
+	case n == 0:
+		w.engine.Proceed()
+		return "the route server's restart is over"
+	case n < 5 && len(gone) > 0:
+		name := gone[w.r.IntN(len(gone))]
+		if lost := w.engine.lost[name]; lost != nil {
+			w.engine.Expire(name, lost.until)
+			w.forget(name)
+			return name + " is not back in time"
 		}
-		for f := range wire.RTC {
-			s.send(wire.EndOfRIB(f))
-		}
-		return name + " sends End-of-RIB"
+		w.t.Fatalf("the routes of %s are not kept", name)
 	}
-	lost := w.engine.lost[name]
-	if lost == nil {
+	s := w.anySpeaker()
+	if s == nil {
 		return "nothing"
 	}
-	w.dropStale(name)
-	if w.r.IntN(3) > 0 {
-		w.engine.Expire(name, lost.until)
-		return name + " is not back in time"
+	if w.r.IntN(4) == 0 {
+		w.engine.Hasten(s.peer)
+		for f := range wire.Families {
+			w.complete(s, f)
+		}
+		return s.name + " has had its time"
 	}
-	at := slices.IndexFunc(w.document.Peers, func(p ruleset.Peer) bool { return p.Name == name })
-	moved := w.document.Peers[at]
-	moved.Address = fmt.Sprintf("10.0.%d.%d", w.r.IntN(200)+1, at+1)
-	w.document.Peers[at] = moved
-	w.change(false, ruleset.Operation{Op: ruleset.SetPeer, Peer: &moved})
-	return name + " moves"
+	for f := range wire.RTC {
+		if w.r.IntN(4) > 0 {
+			s.send(wire.EndOfRIB(f))
+			w.complete(s, f)
+		}
+	}
+	return s.name + " sends End-of-RIB"
+}
+
+func (w *world) complete(s *speaker, f wire.Family) {
+	if s.waiting[f] {
+		s.waiting[f] = false
+		w.dropStale(s.name, f)
+	}
 }

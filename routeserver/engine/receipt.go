@@ -66,8 +66,12 @@ func (e *Engine) watch(t *transaction, start time.Time) func() []PeerReceipt {
 			p.Queue.OnWritten(func(ok bool) { reports <- written{i, now().Sub(start).Microseconds(), ok} })
 		}
 	}
+	longest := e.ReceiptWait
+	if longest == 0 {
+		longest = patience
+	}
 	return func() []PeerReceipt {
-		deadline := time.NewTimer(patience)
+		deadline := time.NewTimer(longest)
 		defer deadline.Stop()
 		for ; pending > 0; pending-- {
 			select {

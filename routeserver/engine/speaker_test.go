@@ -9,161 +9,140 @@ import (
 
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 
+	"weft/routeserver/out"
 	"weft/routeserver/wire"
 )
 
 // speaker is a PE without a network: what it says and hears goes through real messages, coded by gobgp.
 type speaker struct {
-	t      *testing.T
-	engine *Engine
-	name   string
-	peer   *Peer
-	rib    map[string]string // NLRI text to sorted route targets
+	t        testing.TB
+	engine   *Engine
+	name     string
+	peer     *Peer
+	families [wire.Families]bool
+	rib      map[string]entry // by NLRI
+	remnants map[string]bool  // of those, the ones from before the session
+	fading   map[string]bool  // and the ones that have not come again since an enhanced refresh began
+	slow     bool             // takes nothing by itself
+	flight   []out.Taken      // what a slow one has begun to take
+
+	waiting [wire.Families]bool            // for its own End-of-RIB, after its restart
+	again   [wire.Families]map[string]bool // routes that it has not said again since its enhanced refresh began
 
 	constrains, settled, spoil bool // speaks RT-Constrain; has said what it wants; sends malformed UPDATEs
 	wishes                     map[wish]bool
 }
 
-func newSpeaker(t *testing.T, e *Engine, name string, restart wire.Restart, constrains bool) *speaker {
+func newSpeaker(t testing.TB, e *Engine, name string, families [wire.Families]bool, restart wire.Restart) *speaker {
 	config, _ := e.Set().Peer(name)
 	address := netip.MustParseAddr(config.Address).As4()
-	s := &speaker{t: t, engine: e, name: name, rib: map[string]string{}, constrains: constrains, wishes: map[wish]bool{}}
-	s.peer = e.Resume(config, address, allFamilies(constrains), restart)
+	s := &speaker{
+		t: t, engine: e, name: name, families: families, constrains: families[wire.RTC], wishes: map[wish]bool{},
+		rib: map[string]entry{}, remnants: map[string]bool{}, fading: map[string]bool{},
+	}
+	s.peer = e.Resume(config, address, families, restart)
 	if s.peer == nil {
 		t.Fatalf("%s was refused", name)
 	}
 	return s
 }
 
-func allFamilies(constrains bool) (families [wire.Families]bool) {
-	for f := range wire.Families {
-		families[f] = f != wire.RTC || constrains
+// current is what it was sent in this session.
+func (s *speaker) current() map[string]entry {
+	current := map[string]entry{}
+	for text, e := range s.rib {
+		if !s.remnants[text] {
+			current[text] = e
+		}
 	}
-	return families
+	return current
 }
 
-// vplsText is an NLRI in gobgp's words: "65000:1:2:1 (Block Size: 64, Label Block Base: 100)".
-func vplsText(site, ve, size, base int) string {
-	return vplsNLRI(fmt.Sprintf("65000:%d %d %d %d", site+1, ve, size, base)).String()
-}
+// hop is the next hop that it announces its routes with.
+func (s *speaker) hop() string { return "192.0.2." + s.name[2:] }
 
-func vplsNLRI(text string) *bgp.VPLSNLRI {
-	var rd string
-	var ve, size uint16
-	var base uint32
-	if _, err := fmt.Sscanf(text, "%s %d %d %d", &rd, &ve, &size, &base); err != nil {
-		panic(err)
-	}
-	parsed, err := bgp.ParseRouteDistinguisher(rd)
-	if err != nil {
-		panic(err)
-	}
-	return bgp.NewVPLSNLRI(parsed, ve, 1, size, base)
-}
-
-// fromText reads what vplsText wrote.
-func fromText(text string) *bgp.VPLSNLRI {
-	head, tail, _ := strings.Cut(text, " (")
-	parts := strings.Split(head, ":")
-	var size, base int
-	if _, err := fmt.Sscanf(tail, "Block Size: %d, Label Block Base: %d)", &size, &base); err != nil {
-		panic(err)
-	}
-	return vplsNLRI(fmt.Sprintf("%s:%s %s %d %d", parts[0], parts[1], parts[2], size, base))
-}
-
-// route is the part of an NLRI that says which route it is.
-func route(text string) string {
-	if _, other := offers.Load(text); other {
-		return text
-	}
-	return strings.SplitN(text, " ", 2)[0]
-}
-
-func (s *speaker) update(nlri string, rts []string) []byte {
-	o := offered(nlri)
-	reach, err := bgp.NewPathAttributeMpReachNLRI(bgp.NewFamily(o.family.AFI(), o.family.SAFI()), []bgp.PathNLRI{{NLRI: o.nlri}}, netip.MustParseAddr("192.0.2.1"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+// update is a message about routes of one family. extra are further attributes.
+func (s *speaker) update(list []offer, rts []string, med uint32, stray bool, extra ...bgp.PathAttributeInterface) []byte {
+	f := list[0].family
+	reach, err := bgp.NewPathAttributeMpReachNLRI(bgp.NewFamily(f.AFI(), f.SAFI()), paths(list), netip.MustParseAddr(s.hop()))
+	s.check(err)
 	attributes := []bgp.PathAttributeInterface{
-		bgp.NewPathAttributeOrigin(0), bgp.NewPathAttributeAsPath(nil), bgp.NewPathAttributeLocalPref(100), reach,
+		bgp.NewPathAttributeOrigin(0), bgp.NewPathAttributeAsPath(nil), bgp.NewPathAttributeMultiExitDisc(med), bgp.NewPathAttributeLocalPref(100), reach,
 	}
 	communities := []bgp.ExtendedCommunityInterface{bgp.NewVPLSExtended(0, 1450)}
 	for _, rt := range rts {
 		c, err := bgp.ParseRouteTarget(rt)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		s.check(err)
 		communities = append(communities, c)
 	}
-	attributes = append(attributes, bgp.NewPathAttributeExtendedCommunities(communities))
-	message, err := bgp.NewBGPUpdateMessage(nil, attributes, nil).Serialize()
-	if err != nil {
-		s.t.Fatal(err)
+	switch {
+	case stray && f.Flow():
+		communities = append(communities, bgp.NewRedirectTwoOctetAsSpecificExtended(65000, 1))
+	case stray: // an IPv6-specific route target
+		value := append([]byte{0, 2, 0x20, 1, 0xd, 0xb8}, make([]byte, 14)...)
+		extra = append(extra, bgp.NewPathAttributeUnknown(bgp.BGP_ATTR_FLAG_OPTIONAL|bgp.BGP_ATTR_FLAG_TRANSITIVE, 25, value))
 	}
+	attributes = append(append(attributes, bgp.NewPathAttributeExtendedCommunities(communities)), extra...)
+	return s.message(attributes)
+}
+
+func (s *speaker) message(attributes []bgp.PathAttributeInterface) []byte {
+	message, err := bgp.NewBGPUpdateMessage(nil, attributes, nil).Serialize()
+	s.check(err)
 	return message
 }
 
+func (s *speaker) check(err error) {
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func paths(list []offer) (paths []bgp.PathNLRI) {
+	for _, o := range list {
+		paths = append(paths, bgp.PathNLRI{NLRI: o.nlri})
+	}
+	return paths
+}
+
 func (s *speaker) send(message []byte) {
-	s.t.Helper()
 	u, err := wire.ParseUpdate(message[wire.HeaderLength:], 65000)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := s.engine.Update(s.peer, u); err != nil {
-		s.t.Fatal(err)
-	}
+	s.check(err)
+	s.check(s.engine.Update(s.peer, u))
 }
 
-func (s *speaker) announce(nlri string, rts []string) { s.send(s.update(nlri, rts)) }
-
-// malformed sends an announcement whose ORIGIN has the value 9.
-func (s *speaker) malformed(nlri string, rts []string) {
-	message := s.update(nlri, rts)
-	at := strings.Index(string(message), "\x40\x01\x01\x00")
-	message[at+3] = 9
-	s.send(message)
+// spoilt gives a message's ORIGIN the value 9.
+func spoilt(message []byte) []byte {
+	message[strings.Index(string(message), "\x40\x01\x01\x00")+3] = 9
+	return message
 }
 
-func (s *speaker) withdraw(nlri string) {
-	o := offered(nlri)
-	unreach, err := bgp.NewPathAttributeMpUnreachNLRI(bgp.NewFamily(o.family.AFI(), o.family.SAFI()), []bgp.PathNLRI{{NLRI: o.nlri}})
-	if err != nil {
-		s.t.Fatal(err)
+func (s *speaker) withdraw(list []offer) {
+	f := list[0].family
+	unreach, err := bgp.NewPathAttributeMpUnreachNLRI(bgp.NewFamily(f.AFI(), f.SAFI()), paths(list))
+	s.check(err)
+	s.send(s.message([]bgp.PathAttributeInterface{unreach}))
+}
+
+// take begins to take what is in the queue.
+func (s *speaker) take() bool {
+	taken, more := s.peer.Queue.Take(false)
+	if more {
+		s.flight = append(s.flight, taken)
 	}
-	message, err := bgp.NewBGPUpdateMessage(nil, []bgp.PathAttributeInterface{unreach}, nil).Serialize()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.send(message)
+	return more
 }
 
 // drain hears everything that is in the queue.
 func (s *speaker) drain() {
-	for {
-		taken, more := s.peer.Queue.Take(false)
-		if !more {
-			return
-		}
+	for len(s.flight) > 0 || s.take() {
 		var stream []byte
-		for _, b := range taken.Buffers {
+		for _, b := range s.flight[0].Buffers {
 			stream = append(stream, b...)
 		}
 		s.hear(stream)
-		s.peer.Queue.Written(taken)
-	}
-}
-
-// writeFor drains while the engine waits for it.
-func (s *speaker) writeFor(done <-chan struct{}) {
-	for {
-		select {
-		case <-s.peer.Queue.Wake():
-			s.drain()
-		case <-done:
-			return
-		}
+		s.peer.Queue.Written(s.flight[0])
+		s.flight = s.flight[1:]
 	}
 }
 
@@ -171,39 +150,97 @@ func (s *speaker) hear(stream []byte) {
 	for len(stream) > 0 {
 		m, err := bgp.ParseBGPMessage(stream)
 		if err != nil {
-			s.t.Errorf("%s was sent what gobgp cannot read: %v", s.name, err)
-			return
+			s.t.Fatalf("%s was sent what gobgp cannot read: %v", s.name, err)
 		}
 		stream = stream[m.Header.Len:]
-		u, ok := m.Body.(*bgp.BGPUpdate)
-		if !ok {
-			continue
+		switch body := m.Body.(type) {
+		case *bgp.BGPRouteRefresh:
+			f, _ := wire.FamilyOf(body.AFI, body.SAFI)
+			s.refreshed(f, body.Demarcation)
+		case *bgp.BGPUpdate:
+			if end, f := body.IsEndOfRib(); end {
+				ours, _ := wire.FamilyOf(f.Afi(), f.Safi())
+				s.drop(s.remnants, ours)
+				continue
+			}
+			s.updated(body)
 		}
-		var rts []string
-		for _, a := range u.PathAttributes {
-			if c, ok := a.(*bgp.PathAttributeExtendedCommunities); ok {
-				for _, c := range c.Value {
-					if kind, sub := c.GetTypes(); sub == bgp.EC_SUBTYPE_ROUTE_TARGET && kind <= 2 {
-						rts = append(rts, c.String())
-					}
-				}
+	}
+}
+
+// drop forgets marked routes of a family.
+func (s *speaker) drop(marked map[string]bool, f wire.Family) {
+	for text := range marked {
+		if s.rib[text].family == f {
+			delete(s.rib, text)
+			delete(marked, text)
+		}
+	}
+}
+
+// refreshed begins or ends an enhanced refresh (RFC 7313) that it asked for.
+func (s *speaker) refreshed(f wire.Family, kind uint8) {
+	if kind == wire.RefreshBegin {
+		for text, e := range s.rib {
+			if e.family == f {
+				s.fading[text] = true
 			}
 		}
-		sort.Strings(rts)
-		for _, a := range u.PathAttributes {
-			switch a := a.(type) {
-			case *bgp.PathAttributeMpReachNLRI:
-				if a.AFI == bgp.AFI_IP && a.SAFI == bgp.SAFI_ROUTE_TARGET_CONSTRAINTS {
-					continue // the route server asks for everything
-				}
-				for _, n := range a.Value {
-					s.rib[n.NLRI.String()] = strings.Join(rts, " ")
-				}
-			case *bgp.PathAttributeMpUnreachNLRI:
-				for _, n := range a.Value {
-					delete(s.rib, n.NLRI.String())
+		return
+	}
+	s.drop(s.fading, f)
+}
+
+func (s *speaker) updated(u *bgp.BGPUpdate) {
+	var rts []string
+	as, hop := "", ""
+	for _, a := range u.PathAttributes {
+		switch a := a.(type) {
+		case *bgp.PathAttributeMultiExitDisc:
+			as = fmt.Sprint(a.Value)
+		case *bgp.PathAttributeMpReachNLRI:
+			hop = a.Nexthop.Unmap().String()
+		case *bgp.PathAttributeExtendedCommunities:
+			for _, c := range a.Value {
+				if kind, sub := c.GetTypes(); sub == bgp.EC_SUBTYPE_ROUTE_TARGET && kind <= 2 {
+					rts = append(rts, c.String())
 				}
 			}
 		}
 	}
+	sort.Strings(rts)
+	for _, a := range u.PathAttributes {
+		switch a := a.(type) {
+		case *bgp.PathAttributeMpReachNLRI:
+			f, _ := wire.FamilyOf(a.AFI, a.SAFI)
+			for _, n := range a.Value {
+				if f == wire.RTC {
+					continue // the route server asks for everything
+				}
+				text := n.NLRI.String()
+				s.rib[text] = entry{"", strings.Join(rts, " "), described(f, as, hop, n.NLRI), f}
+				delete(s.remnants, text)
+				delete(s.fading, text)
+			}
+		case *bgp.PathAttributeMpUnreachNLRI:
+			for _, n := range a.Value {
+				text := n.NLRI.String()
+				delete(s.rib, text)
+				delete(s.remnants, text)
+				delete(s.fading, text)
+			}
+		}
+	}
+}
+
+// described is what there is to a route besides its key and route targets.
+func described(f wire.Family, med, hop string, n bgp.NLRI) string {
+	if f.Flow() {
+		hop = ""
+	}
+	labels := ""
+	if n, ok := n.(*bgp.LabeledVPNIPAddrPrefix); ok {
+		labels = n.Labels.String()
+	}
+	return fmt.Sprintf("MED %s via %s %s", med, hop, labels)
 }

@@ -3,165 +3,198 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
+	"os"
 	"sort"
 	"testing"
 	"time"
 
 	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
 )
 
-func newWorld(t *testing.T, seed uint64) *world {
-	store, err := ruleset.OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	e, err := New(Config{Name: "rs", ASN: 65000, RouterID: [4]byte{10, 0, 0, 254}, ClusterID: [4]byte{10, 0, 0, 254}, StaleTime: time.Hour, MembershipWait: time.Hour}, store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+const (
+	worldPeers   = 5
+	worldSites   = 8
+	worldPools   = 4
+	worldTargets = 12 // route targets, which endpoints take over from each other
+)
+
+// world is a route server with its PEs, and what has been said.
+type world struct {
+	t        testing.TB
+	r        *rand.Rand
+	dir      string
+	store    *ruleset.Store
+	engine   *Engine
+	document *ruleset.Document
+	fallback *ruleset.Document                  // while the document is on trial
+	speakers map[string]*speaker                // sessions that are up
+	said     map[string]map[string]announcement // by peer, then by route
+	stale    map[string]map[string]bool         // of those, the ones from before the session was lost
+	lost     map[string]bool                    // PEs without a session whose routes are kept
+	kept     map[string]map[string]entry        // what PEs without a session keep of what they were sent
+	parted   map[string]bool                    // PEs that lost access to something while the route server restarts
+}
+
+func peerName(i int) string { return fmt.Sprintf("pe%d", i) }
+func siteName(i int) string { return fmt.Sprintf("site%d", i) }
+func poolName(i int) string { return fmt.Sprintf("pool%d", i) }
+
+func newWorld(t testing.TB, seed uint64) *world {
 	w := &world{
-		t: t, r: rand.New(rand.NewPCG(seed, 7)), engine: e,
+		t: t, r: rand.New(rand.NewPCG(seed, 1<<32)), document: &ruleset.Document{Generation: 1},
 		speakers: map[string]*speaker{}, said: map[string]map[string]announcement{}, stale: map[string]map[string]bool{},
+		lost: map[string]bool{}, kept: map[string]map[string]entry{}, parted: map[string]bool{},
 	}
-	for i := range worldPeers {
-		w.document.Peers = append(w.document.Peers, ruleset.Peer{Name: peerName(i), Address: fmt.Sprintf("10.0.0.%d", i+1), ASN: 65000})
-	}
-	w.randomise()
-	if _, err := e.Replace(&w.document, false); err != nil {
+	var err error
+	if w.dir, err = os.MkdirTemp("", "weft-world"); err != nil {
 		t.Fatal(err)
 	}
+	w.open()
 	for i := range worldPeers {
-		w.up(peerName(i))
+		w.forget(peerName(i))
+		w.document.Peers = append(w.document.Peers, peerAt(i, 0))
+	}
+	w.document = w.random()
+	w.must(w.engine.Replace(w.document, false))
+	for i := range worldPeers {
+		w.connect(peerName(i))
 	}
 	return w
 }
 
-// randomise makes other endpoints and pools.
-func (w *world) randomise() {
-	w.document.Generation++
-	w.document.Endpoints, w.document.Vcps = nil, nil
-	for i := range worldSites {
-		if w.r.IntN(5) > 0 {
-			w.document.Endpoints = append(w.document.Endpoints, site(i, w.r.IntN(worldPeers), w.r.IntN(2)))
-		}
-	}
-	for i := range worldPools {
-		w.document.Vcps = append(w.document.Vcps, ruleset.Vcp{Name: poolName(i), Members: w.someEndpoints()})
-	}
-}
-
-func (w *world) someEndpoints() []string {
-	members := []string{}
-	for _, e := range w.document.Endpoints {
-		if w.r.IntN(3) == 0 {
-			members = append(members, e.Name)
-		}
-	}
-	return members
-}
-
-func (w *world) replace() string {
-	if w.r.IntN(3) > 0 {
-		w.randomise()
-	}
-	if _, err := w.engine.Replace(&w.document, false); err != nil {
+// open starts the route server on what is on its disk.
+func (w *world) open() {
+	var err error
+	if w.store, err = ruleset.OpenStore(w.dir); err != nil {
 		w.t.Fatal(err)
 	}
-	return "a replacement"
-}
-
-// change applies operations to both, after a rehearsal that must foresee what joins and leaves send.
-func (w *world) change(exact bool, ops ...ruleset.Operation) {
-	w.t.Helper()
-	c := &ruleset.Change{Base: w.document.Generation, Generation: w.document.Generation + 1, Ops: ops, DryRun: true}
-	dry, err := w.engine.Change(c)
+	w.engine, err = New(Config{
+		Name: "rs", ASN: 65000, RouterID: [4]byte{10, 0, 0, 254}, ClusterID: [4]byte{10, 0, 0, 254},
+		StaleTime: time.Hour, MembershipWait: time.Hour,
+	}, w.store, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for _, s := range w.speakers {
-		if s.peer.Queue.Backlog() > 0 {
-			w.t.Fatal("a dry run sent something")
+}
+
+// kill ends the route server as a signal would that it cannot catch: all that is left is the disk, and no timer.
+func (w *world) kill() {
+	e := w.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range e.peers {
+		if p.membership != nil {
+			p.membership.timer.Stop()
+		}
+		if p.patience != nil {
+			p.patience.Stop()
 		}
 	}
-	c.DryRun = false
-	done := make(chan struct{})
-	for _, s := range w.speakers {
-		go s.writeFor(done)
+	for _, l := range e.lost {
+		l.timer.Stop()
 	}
-	real, err := w.engine.Change(c)
-	for range w.speakers {
-		done <- struct{}{}
+	if e.deferral != nil {
+		e.deferral.timer.Stop()
 	}
+	if e.trial != nil && e.trial.timer != nil {
+		e.trial.timer.Stop()
+	}
+	w.store.Close()
+}
+
+func (w *world) close() {
+	w.kill()
+	os.RemoveAll(w.dir)
+}
+
+func (w *world) must(_ *Receipt, err error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for i := range real.Peers {
-		if real.Peers[i].WrittenMicros == nil {
-			w.t.Fatalf("%s was written to, but the receipt does not say so", real.Peers[i].Peer)
+}
+
+// step does something, and says what.
+func (w *world) step() string {
+	w.clearParted()
+	if w.fallback != nil && w.r.IntN(4) == 0 {
+		return w.endTrial()
+	}
+	steps := []struct {
+		weight int
+		do     func() string
+	}{
+		{26, w.announce}, {8, w.withdraw}, {4, w.malformed}, {14, w.constrain}, {3, w.askAgain}, {5, w.sayAgain},
+		{15, w.joinOrLeave}, {5, w.batch}, {9, w.endpoint}, {5, w.pool}, {4, w.peer}, {3, w.replace}, {2, w.refused}, {3, w.trial},
+		{9, w.session}, {7, w.time}, {4, w.backlog}, {1, w.restart},
+	}
+	total := 0
+	for _, s := range steps {
+		total += s.weight
+	}
+	n := w.r.IntN(total)
+	for _, s := range steps {
+		if n -= s.weight; n < 0 {
+			return s.do()
 		}
-		real.Peers[i].WrittenMicros = nil
 	}
-	if exact && !slices.Equal(dry.Peers, real.Peers) {
-		w.t.Fatalf("foreseen %+v, done %+v", dry.Peers, real.Peers)
-	}
-	w.document.Generation++
+	return "nothing"
 }
 
-func (w *world) joinOrLeave() string {
-	if len(w.document.Vcps) == 0 || len(w.document.Endpoints) == 0 {
-		return "nothing"
+// anySpeaker is a PE with a session, or nil.
+func (w *world) anySpeaker() *speaker {
+	names := sortedKeys(w.speakers)
+	if len(names) == 0 {
+		return nil
 	}
-	v := &w.document.Vcps[w.r.IntN(len(w.document.Vcps))]
-	e := w.document.Endpoints[w.r.IntN(len(w.document.Endpoints))].Name
-	if at := slices.Index(v.Members, e); at >= 0 {
-		w.change(true, ruleset.Operation{Op: ruleset.Leave, Pool: v.Name, Member: e})
-		v.Members = slices.Delete(slices.Clone(v.Members), at, at+1)
-		return e + " leaves " + v.Name
-	}
-	w.change(true, ruleset.Operation{Op: ruleset.Join, Pool: v.Name, Member: e})
-	v.Members = append(slices.Clone(v.Members), e)
-	sort.Strings(v.Members)
-	return e + " joins " + v.Name
+	return w.speakers[names[w.r.IntN(len(names))]]
 }
 
-func (w *world) endpoint() string {
-	i := w.r.IntN(worldSites)
-	at := slices.IndexFunc(w.document.Endpoints, func(e ruleset.Endpoint) bool { return e.Name == siteName(i) })
-	if at >= 0 && w.r.IntN(2) == 0 {
-		w.change(false, ruleset.Operation{Op: ruleset.RemoveEndpoint, Name: siteName(i)})
-		w.document.Endpoints = slices.Delete(slices.Clone(w.document.Endpoints), at, at+1)
-		for n := range w.document.Vcps {
-			v := &w.document.Vcps[n]
-			v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m string) bool { return m == siteName(i) })
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// forget drops all that a PE said.
+func (w *world) forget(name string) {
+	w.said[name], w.stale[name] = map[string]announcement{}, map[string]bool{}
+	delete(w.lost, name)
+}
+
+func (w *world) unsay(name, key string) {
+	delete(w.said[name], key)
+	delete(w.stale[name], key)
+	if s := w.speakers[name]; s != nil {
+		for f := range wire.Families {
+			delete(s.again[f], key)
 		}
-		return siteName(i) + " is removed"
 	}
-	e := site(i, w.r.IntN(worldPeers), w.r.IntN(2))
-	w.change(false, ruleset.Operation{Op: ruleset.SetEndpoint, Endpoint: &e})
-	if at >= 0 {
-		w.document.Endpoints[at] = e
-	} else {
-		w.document.Endpoints = append(w.document.Endpoints, e)
-	}
-	return fmt.Sprintf("endpoint %+v", e)
 }
 
-func (w *world) pool() string {
-	name := poolName(w.r.IntN(worldPools))
-	at := slices.IndexFunc(w.document.Vcps, func(v ruleset.Vcp) bool { return v.Name == name })
-	if at >= 0 && w.r.IntN(3) == 0 {
-		w.change(true, ruleset.Operation{Op: ruleset.RemoveVcp, Name: name})
-		w.document.Vcps = slices.Delete(slices.Clone(w.document.Vcps), at, at+1)
-		return name + " is removed"
+// during runs something in the engine that waits until the PEs concerned have been written to.
+func (w *world) during(do func() error) error {
+	w.engine.ReceiptWait = 0
+	for _, s := range w.speakers {
+		if s.slow {
+			w.engine.ReceiptWait = 1
+		}
 	}
-	v := ruleset.Vcp{Name: name, Members: w.someEndpoints()}
-	w.change(true, ruleset.Operation{Op: ruleset.SetVcp, Vcp: &v})
-	if at >= 0 {
-		w.document.Vcps[at] = v
-	} else {
-		w.document.Vcps = append(w.document.Vcps, v)
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(20 * time.Microsecond):
+		}
+		for _, s := range w.speakers {
+			if !s.slow {
+				s.drain()
+			}
+		}
 	}
-	return fmt.Sprintf("pool %+v", v)
 }

@@ -48,6 +48,9 @@ func DiffPeer(s engine.Snapshot, peer string) PeerDiff {
 	m := model{snapshot: &s, peer: peer, document: s.Set.Document(), memo: map[string][]string{}}
 	for _, rivals := range m.rivals() {
 		chosen := slices.IndexFunc(rivals, func(c claim) bool { _, there := found[c.place]; return there })
+		if chosen < 0 { // then it is one that is not for this peer
+			chosen = slices.IndexFunc(rivals, func(c claim) bool { return len(m.targets(c.endpoint, c.family)) == 0 })
+		}
 		c := rivals[max(chosen, 0)]
 		want := m.targets(c.endpoint, c.family)
 		have := found[c.place]

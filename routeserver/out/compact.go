@@ -1,5 +1,12 @@
 package out
 
+// Compact drops superseded entries now, rather than when they have piled up.
+func (q *Queue) Compact() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.compact()
+}
+
 // compact drops entries that a later one supersedes, per route. Messages are borders that nothing crosses: a route that
 // is refreshed between them must stay there (RFC 7313). It is called with the lock held.
 func (q *Queue) compact() {

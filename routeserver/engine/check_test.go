@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"sort"
+	"strings"
+
+	"weft/routeserver/wire"
+)
+
+// Inspect is a further check of what a peer was sent, from a package that this one cannot import.
+var Inspect func(e *Engine, peer string) string
+
+// check holds the engine's tables and what the PEs heard against the model.
+func (w *world) check(after string) {
+	seen := map[string]map[string]entry{}
+	for name, s := range w.speakers {
+		if !s.slow {
+			s.drain()
+		}
+		seen[name] = w.adjOut(after, name)
+	}
+	want := w.expected(seen)
+	for name, s := range w.speakers {
+		if !same(want[name], seen[name], false) {
+			w.t.Fatalf("after %s, generation %d: the looking glass shows for %s\n%v\nbut it is to have\n%v", after, w.document.Generation, name, seen[name], want[name])
+		}
+		if text := Inspect(w.engine, name); text != "" {
+			w.t.Fatalf("after %s: the looking glass finds differences for %s: %s", after, name, text)
+		}
+		if s.slow {
+			continue
+		}
+		if !same(want[name], s.current(), true) {
+			w.t.Fatalf("after %s, generation %d: %s has\n%v\nbut is to have\n%v", after, w.document.Generation, name, s.rib, want[name])
+		}
+		if len(s.remnants) > 0 && !w.mayKeep(s) {
+			w.t.Fatalf("after %s, generation %d: %s still keeps %v from before, and was not told to drop it", after, w.document.Generation, name, s.remnants)
+		}
+	}
+}
+
+// adjOut is what the engine says that a PE was sent.
+func (w *world) adjOut(after, name string) map[string]entry {
+	views, _ := w.engine.Select(Filter{Table: AdjOut, Peer: name, AnyFamily: true, AnyRT: true})
+	seen := map[string]entry{}
+	for _, v := range views {
+		var rts []string
+		for _, rt := range wire.RTs(v.Targets) {
+			rts = append(rts, rt.String())
+		}
+		sort.Strings(rts)
+		seen[v.Family.Text(v.NLRI)] = entry{v.Peer, strings.Join(rts, " "), "", v.Family}
+		if v.Sent.IsZero() && !w.speakers[name].slow {
+			w.t.Fatalf("after %s: %s is not marked as sent to %s", after, v.Family.Text(v.NLRI), name)
+		}
+	}
+	return seen
+}
+
+// same compares routes: what was heard has attributes, but not the announcer's name; a table has it the other way round.
+func same(want, have map[string]entry, heard bool) bool {
+	if len(want) != len(have) {
+		return false
+	}
+	for text, e := range want {
+		if heard {
+			e.announcer = ""
+		} else {
+			e.as = ""
+		}
+		if have[text] != e {
+			return false
+		}
+	}
+	return true
+}

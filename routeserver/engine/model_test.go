@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// The second model: who may see what, computed from the pools and announcements alone, with no thought of speed and no
+// code of the engine.
+
+// announcement is what a PE said last about a route.
+type announcement struct {
+	offer
+	rts   []string
+	med   uint32
+	stray bool   // route targets elsewhere, which nobody can rewrite
+	as    string // attributes besides route targets, as a recipient sees them
+}
+
+// candidate is an announcement that may go to a pool, and the endpoint whose it is.
+type candidate struct {
+	announcement
+	announcer string
+	endpoint  ruleset.Endpoint
+}
+
+// candidates are, by route, those among which the winner is: the one whose endpoint owns the route distinguisher, else
+// any (the first that came, which this model does not know).
+func (w *world) candidates() map[string][]candidate {
+	all := map[string][]candidate{}
+	for announcer, routes := range w.said {
+		for route, a := range routes {
+			for _, e := range w.document.Endpoints {
+				if len(a.rts) == 1 && !a.stray && e.RT == a.rts[0] && e.Peer == announcer && (e.Family == a.family.String() || a.family.Flow()) {
+					all[route] = append(all[route], candidate{a, announcer, e})
+				}
+			}
+		}
+	}
+	for route, rivals := range all {
+		for _, c := range rivals {
+			if c.rd == c.endpoint.RD {
+				all[route] = []candidate{c}
+			}
+		}
+	}
+	return all
+}
+
+// delivery is with which route targets a PE gets a candidate's route; empty: it does not.
+func (w *world) delivery(peer string, c candidate) string {
+	s := w.speakers[peer]
+	var rts []string
+	for _, f := range w.document.Endpoints {
+		if f.Peer == peer && f.Name != c.endpoint.Name && w.together(f.Name, c.endpoint.Name) && s.families[c.family] && s.wants(f.RT) {
+			rts = append(rts, f.RT)
+		}
+	}
+	sort.Strings(rts)
+	return strings.Join(rts, " ")
+}
+
+func (w *world) together(e, f string) bool {
+	for _, v := range w.document.Vcps {
+		if slices.Contains(v.Members, e) && slices.Contains(v.Members, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// entry is a route that a PE has.
+type entry struct {
+	announcer, rts, as string
+	family             wire.Family
+}
+
+// expected is what every PE has to have, by NLRI. seen is what the engine says that it sent: it decides between candidates,
+// and only if one of them makes it right for all PEs at once.
+func (w *world) expected(seen map[string]map[string]entry) map[string]map[string]entry {
+	want := map[string]map[string]entry{}
+	for peer := range w.speakers {
+		want[peer] = map[string]entry{}
+	}
+	for _, rivals := range w.candidates() {
+		winner := rivals[0]
+		for _, c := range rivals[1:] {
+			if w.agrees(c, seen) {
+				winner = c
+			}
+		}
+		for peer := range w.speakers {
+			if rts := w.delivery(peer, winner); rts != "" {
+				want[peer][winner.text] = entry{winner.announcer, rts, winner.as, winner.family}
+			}
+		}
+	}
+	return want
+}
+
+func (w *world) agrees(c candidate, seen map[string]map[string]entry) bool {
+	for peer := range w.speakers {
+		rts := w.delivery(peer, c)
+		if have := seen[peer][c.text]; have.rts != rts || rts != "" && have.announcer != c.announcer {
+			return false
+		}
+	}
+	return true
+}
