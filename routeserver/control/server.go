@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"weft/routeserver/bmp"
 	"weft/routeserver/engine"
 	"weft/routeserver/ruleset"
 	"weft/routeserver/session"
@@ -26,7 +27,8 @@ const maxBody = 64 << 20
 type Server struct {
 	Engine   *engine.Engine
 	Sessions *session.Server
-	Twin     *twin.Twin // nil: there is none
+	Twin     *twin.Twin     // nil: there is none
+	Stations []*bmp.Station // of BMP
 	Token    string
 	Started  time.Time
 	Log      *slog.Logger

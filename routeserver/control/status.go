@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"weft/routeserver/bmp"
 	"weft/routeserver/engine"
 	"weft/routeserver/session"
 )
@@ -49,6 +50,15 @@ func (s *Server) sessions() []sessionStatus {
 	return list
 }
 
+// stations are the BMP stations.
+func (s *Server) stations() []bmp.Status {
+	list := []bmp.Status{}
+	for _, station := range s.Stations {
+		list = append(list, station.Status())
+	}
+	return list
+}
+
 func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 	generation, loaded, confirmed := s.Engine.Generation()
 	body := map[string]any{
@@ -62,6 +72,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 		"restarting": s.Engine.Restarting(),
 		"started_at": s.Started.UTC(),
 		"sessions":   s.sessions(),
+		"bmp":        s.stations(),
 		"counters":   counters(s.Engine.Counters()),
 	}
 	if s.Twin != nil {

@@ -3,12 +3,17 @@ package engine
 import (
 	"sort"
 	"strings"
+	"testing"
 
 	"weft/routeserver/wire"
 )
 
 // Inspect is a further check of what a peer was sent, from a package that this one cannot import.
 var Inspect func(e *Engine, peer string) string
+
+// Follow begins a copy of all tables that is kept by what feeds tell, and begins it anew every so many times that the
+// function is called which it gives: that one says how the copy differs from the tables.
+var Follow func(t testing.TB, e *Engine, times int) (differs func() string)
 
 // check holds the engine's tables and what the PEs heard against the model.
 func (w *world) check(after string) {
@@ -18,6 +23,11 @@ func (w *world) check(after string) {
 			s.drain()
 		}
 		seen[name] = w.adjOut(after, name)
+	}
+	for _, differs := range w.followers {
+		if text := differs(); text != "" {
+			w.t.Fatalf("after %s: %s", after, text)
+		}
 	}
 	want := w.expected(seen)
 	for name, s := range w.speakers {

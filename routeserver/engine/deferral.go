@@ -61,13 +61,13 @@ func (e *Engine) proceed() {
 	d.timer.Stop()
 	e.deferral, e.resumed, e.parted = nil, false, nil
 	for p := range d.owed {
-		p.endOfRIB()
+		e.endOfRIB(p)
 	}
 	e.Events.Add("restart", "", "the restart is over: End-of-RIB was sent")
 }
 
 // endOfRIB sends the markers, or leaves that to when the peer has said which routes it wants.
-func (p *Peer) endOfRIB() {
+func (e *Engine) endOfRIB(p *Peer) {
 	if m := p.membership; m != nil && !m.settled {
 		m.owed = true
 		return
@@ -75,6 +75,7 @@ func (p *Peer) endOfRIB() {
 	for f := range wire.Families {
 		if p.Families[f] && f != wire.RTC {
 			p.Queue.Message(wire.EndOfRIB(f))
+			e.feed(Entry{Kind: MarkerOut, Peer: p, Family: f})
 		}
 	}
 }
@@ -159,7 +160,7 @@ func (e *Engine) hurry(was *ruleset.Set, delta *ruleset.Delta) {
 	for p := range d.owed {
 		if e.parted[p.Name] {
 			delete(d.owed, p)
-			p.endOfRIB()
+			e.endOfRIB(p)
 		}
 	}
 	for name := range d.awaited {

@@ -87,7 +87,9 @@ func (e *Engine) readdress(t *transaction, g *rib.Group, desired map[string]stri
 func (e *Engine) announce(t *transaction, peer string, b *out.Batch, targets string, known bool) {
 	if p := e.peers[peer]; p != nil {
 		p.Queue.Announce(b, targets, known)
+		e.feed(Entry{Kind: RoutesOut, Peer: p, Batch: b, Targets: targets})
 		e.counters.SentAnnounced += uint64(len(b.NLRIs))
+		p.tally.Families[b.Family].SentAnnounced += uint64(len(b.NLRIs))
 		if t != nil {
 			t.announced[peer] += len(b.NLRIs)
 		}
@@ -97,7 +99,9 @@ func (e *Engine) announce(t *transaction, peer string, b *out.Batch, targets str
 func (e *Engine) withdraw(t *transaction, peer string, b *out.Batch) {
 	if p := e.peers[peer]; p != nil {
 		p.Queue.Withdraw(b)
+		e.feed(Entry{Kind: RoutesOut, Peer: p, Batch: b})
 		e.counters.SentWithdrawn += uint64(len(b.NLRIs))
+		p.tally.Families[b.Family].SentWithdrawn += uint64(len(b.NLRIs))
 		if t != nil {
 			t.withdrawn[peer] += len(b.NLRIs)
 		}

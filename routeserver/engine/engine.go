@@ -52,6 +52,8 @@ type Engine struct {
 	parted    map[string]bool  // peers that lost access to something since we started, until the restart is over
 	history   *history
 	watchers  map[*Watcher]struct{}
+	feeds     []*Feed
+	tallies   map[string]*Tally
 	counters  Counters
 	onChange  func(set *ruleset.Set, peers []string)
 	changed   chan struct{} // closed and replaced when loaded or confirmed changes
@@ -79,14 +81,21 @@ type Peer struct {
 	patience *time.Timer                          // bounds that
 	config   ruleset.Peer
 	restart  wire.Restart
+	tally    *Tally
+
+	Opening Opening // does not change
+	Ending  Ending  // to be set before Down and Lose
 }
+
+// Config is the peer as it was in the rule set when its session began.
+func (p *Peer) Config() ruleset.Peer { return p.config }
 
 // New makes an engine over a store and loads the rule set that is there. onChange is called with every new rule set
 // and the peers whose sessions it concerns.
 func New(c Config, store *ruleset.Store, onChange func(set *ruleset.Set, peers []string)) (*Engine, error) {
 	e := &Engine{
 		Config: c, Events: NewLog(), watchers: map[*Watcher]struct{}{}, set: ruleset.Empty(), store: store, table: rib.NewTable(),
-		peers: map[string]*Peer{}, lost: map[string]*lost{}, history: newHistory(), onChange: onChange, changed: make(chan struct{}),
+		peers: map[string]*Peer{}, lost: map[string]*lost{}, history: newHistory(), tallies: map[string]*Tally{}, onChange: onChange, changed: make(chan struct{}),
 	}
 	set, err := store.Load()
 	if err != nil {

@@ -163,6 +163,9 @@ func (e *Engine) complete(p *Peer, f wire.Family) {
 
 // ended takes a peer's End-of-RIB marker.
 func (e *Engine) ended(p *Peer, f wire.Family) {
+	if f != wire.RTC {
+		e.feed(Entry{Kind: MarkerIn, Peer: p, Family: f})
+	}
 	e.complete(p, f)
 	e.heard(p, f)
 }

@@ -128,7 +128,7 @@ func (e *Engine) answered(p *Peer) {
 	m.timer.Stop()
 	e.readdressAll(p)
 	if m.owed {
-		p.endOfRIB()
+		e.endOfRIB(p)
 	}
 }
 

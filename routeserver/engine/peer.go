@@ -18,21 +18,31 @@ func (e *Engine) Up(peer ruleset.Peer, id [4]byte, families [wire.Families]bool)
 // routes that it is to have, and the End-of-RIB marker of each family, unless that is put off since we have restarted.
 // Nil: the rule set has no such peer any more.
 func (e *Engine) Resume(peer ruleset.Peer, id [4]byte, families [wire.Families]bool, restart wire.Restart) *Peer {
+	return e.Establish(peer, id, families, restart, Opening{})
+}
+
+// Establish is Resume, for a session whose opening may be asked for.
+func (e *Engine) Establish(peer ruleset.Peer, id [4]byte, families [wire.Families]bool, restart wire.Restart, opening Opening) *Peer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name := peer.Name
 	if present, _ := e.set.Peer(name); present != peer {
 		return nil
 	}
-	p := &Peer{Name: name, ID: id, Families: families, Queue: out.NewQueue(), Since: now(), config: peer, restart: restart}
+	p := &Peer{
+		Name: name, ID: id, Families: families, Queue: out.NewQueue(), Since: now(), config: peer, restart: restart,
+		Opening: opening, tally: e.tally(name),
+	}
 	e.peers[name] = p
+	p.tally.Sessions++
+	e.feedUp(p)
 	e.Events.Add("session-up", name, fmt.Sprintf("session with %s is established", name))
 	if families[wire.RTC] {
 		e.constrain(p)
 	}
 	e.readdressAll(p)
 	if !e.putOff(p) {
-		p.endOfRIB()
+		e.endOfRIB(p)
 	}
 	e.await(p)
 	e.takeUp(p)
@@ -81,6 +91,8 @@ func (e *Engine) down(p *Peer, why string, keep [wire.Families]bool) {
 		keep = [wire.Families]bool{}
 	}
 	delete(e.peers, p.Name)
+	p.tally.Ended++
+	e.feed(Entry{Kind: SessionDown, Peer: p, Ending: &p.Ending})
 	e.deferral.part(p)
 	for endpoint := range e.sources(p.Name) {
 		for g := range e.table.Endpoint(endpoint) {

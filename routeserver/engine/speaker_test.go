@@ -40,7 +40,11 @@ func newSpeaker(t testing.TB, e *Engine, name string, families [wire.Families]bo
 		t: t, engine: e, name: name, families: families, constrains: families[wire.RTC], wishes: map[wish]bool{},
 		rib: map[string]entry{}, remnants: map[string]bool{}, fading: map[string]bool{},
 	}
-	s.peer = e.Resume(config, address, families, restart)
+	open, err := (&wire.Open{ASN: config.ASN, HoldTime: 90, ID: address, Families: families}).Message()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.peer = e.Establish(config, address, families, restart, Opening{Sent: open, Received: open})
 	if s.peer == nil {
 		t.Fatalf("%s was refused", name)
 	}

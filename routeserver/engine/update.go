@@ -16,9 +16,11 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 		return nil // the session is over; its last messages change nothing
 	}
 	e.counters.Updates++
+	p.tally.Updates++
 	e.counters.Ignored += uint64(u.Ignored)
 	in := e.table.In(p.Name)
 	e.counters.Withdrawn += uint64(len(u.Unreach))
+	p.tally.Families[u.UnreachFamily].Withdrawn += uint64(len(u.Unreach))
 	e.remove(in, u.UnreachFamily, u.Unreach, false)
 	if u.EndOfRIB {
 		e.ended(p, u.UnreachFamily)
@@ -31,17 +33,20 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 	switch {
 	case u.Malformed != "":
 		e.counters.Malformed++
+		p.tally.malformed(u)
 		e.Events.Add("treat-as-withdraw", p.Name, fmt.Sprintf("malformed UPDATE from %s: %s; its routes (%d) are treated as withdrawn", p.Name, u.Malformed, len(u.Reach)))
 		e.remove(in, u.ReachFamily, u.Reach, true)
 	case len(u.Reach) == 0 || u.ReachFamily == wire.RTC:
 	case u.Loop || u.Attributes.Loops(string(e.RouterID[:]), string(e.ClusterID[:])):
 		// RFC 4271 section 9.1.2, RFC 4456 section 8: such a route is not eligible.
 		e.counters.Loops++
+		p.tally.loop(u, string(e.RouterID[:]))
 		e.remove(in, u.ReachFamily, u.Reach, true)
 	case !p.Families[u.ReachFamily]:
 		e.counters.Ignored += uint64(len(u.Reach))
 	default:
 		e.counters.Announced += uint64(len(u.Reach))
+		p.tally.Families[u.ReachFamily].Announced += uint64(len(u.Reach))
 		e.accept(p, in, u)
 	}
 	for _, name := range u.Discarded {
@@ -60,6 +65,9 @@ func (e *Engine) remove(in *rib.In, f wire.Family, nlris []string, whole bool) {
 		key := f.Key(nlri)
 		r := in.Route(f, key)
 		if r == nil || !whole && f.Stale(nlri, r.NLRI) {
+			if p := e.peers[in.Peer]; p != nil && !whole {
+				p.tally.Vain++
+			}
 			continue
 		}
 		e.drop(&m, in, f, key, r)
@@ -76,6 +84,7 @@ func (e *Engine) drop(m *mover, in *rib.In, f wire.Family, key string, r *rib.Ro
 	}
 	e.history.withdrawn(in.Peer, f, key, r)
 	e.tell(Withdrawn, r.Group, []string{r.NLRI}, "", "")
+	m.note(in.Peer, f, nil, r.NLRI)
 	e.table.Remove(in, key, r)
 	if free && len(e.table.Waiting(f, key)) > 0 {
 		m.flush() // the withdrawal goes first
@@ -97,6 +106,7 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 			delete(p.stale[f], key)
 		}
 		if r != nil && r.NLRI == nlri && (r.Group == g || r.Group.Twin && r.Group.Attributes.Equal(g.Attributes)) {
+			p.tally.Repeated++
 			continue // nothing new
 		}
 		var old *rib.Group
@@ -109,6 +119,7 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 			}
 			if f.Exact() && r.NLRI != nlri {
 				m.move(r.NLRI, old, nil)
+				m.note(in.Peer, f, nil, r.NLRI)
 				old = nil
 			}
 		}
@@ -118,9 +129,11 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 		kind := Announced
 		if to.Endpoint == "" {
 			kind = Quarantined
+			p.tally.Refused[to.Reason]++
 			suspects++
 		}
 		e.tell(kind, to, []string{nlri}, "", "")
+		m.note(in.Peer, f, u.Attributes, nlri)
 		m.move(nlri, old, to)
 		if freed {
 			m.flush()
@@ -172,6 +185,7 @@ type mover struct {
 	t        *transaction
 	nlris    []string
 	from, to *rib.Group
+	noted    note
 }
 
 func (m *mover) move(nlri string, from, to *rib.Group) {
@@ -185,4 +199,31 @@ func (m *mover) move(nlri string, from, to *rib.Group) {
 func (m *mover) flush() {
 	m.e.emit(m.t, m.nlris, m.from, m.to)
 	m.nlris = nil
+	m.report()
+}
+
+// note is what happened to a peer's Adj-RIB-In and feeds are to be told; without attributes, withdrawals.
+type note struct {
+	peer       string
+	family     wire.Family
+	attributes *wire.Attributes
+	nlris      []string
+}
+
+func (m *mover) note(peer string, f wire.Family, a *wire.Attributes, nlri string) {
+	if len(m.e.feeds) == 0 {
+		return
+	}
+	if n := &m.noted; n.peer != peer || n.family != f || n.attributes != a {
+		m.report()
+		n.peer, n.family, n.attributes = peer, f, a
+	}
+	m.noted.nlris = append(m.noted.nlris, nlri)
+}
+
+func (m *mover) report() {
+	if n := &m.noted; len(n.nlris) > 0 {
+		m.e.feedIn(n.peer, n.family, n.attributes, n.nlris)
+		n.nlris = nil
+	}
 }

@@ -34,6 +34,8 @@ type world struct {
 	lost     map[string]bool                    // PEs without a session whose routes are kept
 	kept     map[string]map[string]entry        // what PEs without a session keep of what they were sent
 	parted   map[string]bool                    // PEs that lost access to something while the route server restarts
+
+	followers []func() string // copies of all tables
 }
 
 func peerName(i int) string { return fmt.Sprintf("pe%d", i) }
@@ -76,6 +78,7 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.followers = []func() string{Follow(w.t, w.engine, 1000), Follow(w.t, w.engine, 17)}
 }
 
 // kill ends the route server as a signal would that it cannot catch: all that is left is the disk, and no timer.

@@ -35,6 +35,12 @@ func Withdraw(f wire.Family, nlris []string) *Batch {
 	return &Batch{Family: f, NLRIs: nlris}
 }
 
+// Encoded gives the batch's messages, each of them to be followed by route targets of the given length in bytes, and
+// the routes that do not fit into any.
+func (b *Batch) Encoded(targets int) (messages [][]byte, skipped []string) {
+	return b.messages(targets/8, true)
+}
+
 // messages encodes the batch for this many route targets, once. Messages are at most 4096 bytes even where longer ones
 // were negotiated, so that they can be shared; extended (RFC 8654) are used for a route that needs it. skipped are
 // routes that do not fit (RFC 8654 section 5: they are not sent).

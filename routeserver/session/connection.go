@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type connection struct {
 	outgoing bool
 	offered  [wire.Families]bool // in our OPEN
 	remote   *wire.Open
+	opening  engine.Opening
 	hold     time.Duration // negotiated; 0: no keepalives
 
 	mu       sync.Mutex
@@ -168,6 +170,7 @@ func (c *connection) converse() error {
 	if err != nil {
 		return err
 	}
+	c.opening = engine.Opening{Local: end(c.conn.LocalAddr()), Remote: end(c.conn.RemoteAddr()), Sent: open}
 	if _, err := c.conn.Write(open); err != nil {
 		return err
 	}
@@ -195,6 +198,15 @@ func (c *connection) converse() error {
 	return c.established(r, &buf)
 }
 
+// end is one end of a connection. An IPv4 address is one, also on a socket for both.
+func end(a net.Addr) netip.AddrPort {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(tcp.AddrPort().Addr().Unmap().WithZone(""), uint16(tcp.Port))
+}
+
 func (c *connection) receiveOpen(r io.Reader, buf *[]byte) error {
 	c.expect(openWait)
 	kind, body, err := wire.ReadMessage(r, buf, wire.MaxLength)
@@ -203,6 +215,7 @@ func (c *connection) receiveOpen(r io.Reader, buf *[]byte) error {
 	}
 	switch kind {
 	case wire.TypeOpen:
+		c.opening.Received = wire.Whole(kind, body)
 	case wire.TypeNotification:
 		return wire.ParseNotification(body)
 	default:

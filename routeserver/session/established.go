@@ -13,7 +13,7 @@ import (
 // established is the session proper: this goroutine reads, another one writes.
 func (c *connection) established(r io.Reader, buf *[]byte) error {
 	s := c.server
-	p := s.engine.Resume(c.peer, c.remote.ID, c.remote.Families, c.remote.Restart)
+	p := s.engine.Establish(c.peer, c.remote.ID, c.remote.Families, c.remote.Restart, c.opening)
 	if p == nil {
 		return wire.Shutdown(wire.Deconfigured, "this peer is not configured any more")
 	}
@@ -31,7 +31,8 @@ func (c *connection) established(r io.Reader, buf *[]byte) error {
 	}()
 	err := c.read(r, buf, p)
 	why := c.reason(err)
-	if n := (*wire.Notification)(nil); errors.As(why, &n) {
+	p.Ending.Local = errors.Is(why, errReplaced)
+	if errors.As(why, &p.Ending.Notification) {
 		s.engine.Down(p, why.Error())
 	} else { // the connection broke, or a new one has taken its place
 		s.engine.Lose(p, why.Error())

@@ -2,7 +2,7 @@ package wire
 
 import "encoding/binary"
 
-// Reflection is what a route reflector adds to a route (RFC 4456 section 8).
+// Reflection is what a route reflector adds to a route (RFC 4456 section 8). Without it a route is as it was received.
 type Reflection struct {
 	Originator string // the announcing peer's BGP identifier, used if the route has no ORIGINATOR_ID
 	Cluster    string // our cluster identifier
@@ -77,9 +77,15 @@ func (a *Attributes) tail(r Reflection, targets int) []byte {
 	if originator == "" {
 		originator = r.Originator
 	}
-	t = appendAttribute(t, flagOptional, attrOriginator, []byte(originator))
-	t = appendAttribute(t, flagOptional, attrClusterList, []byte(r.Cluster+a.ClusterList))
-	if n := len(a.Communities) + 8*targets; n > 255 {
+	if originator != "" {
+		t = appendAttribute(t, flagOptional, attrOriginator, []byte(originator))
+	}
+	if list := r.Cluster + a.ClusterList; list != "" {
+		t = appendAttribute(t, flagOptional, attrClusterList, []byte(list))
+	}
+	if n := len(a.Communities) + 8*targets; n == 0 {
+		return t
+	} else if n > 255 {
 		t = append(t, flagOptional|flagTransitive|flagExtended, attrExtCommunities)
 		t = binary.BigEndian.AppendUint16(t, uint16(n))
 	} else {

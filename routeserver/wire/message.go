@@ -62,6 +62,9 @@ func header(dst []byte, kind uint8) []byte {
 	return append(dst, 0, 0, kind)
 }
 
+// Whole is a message with this body.
+func Whole(kind uint8, body []byte) []byte { return finish(append(header(nil, kind), body...), 0) }
+
 // finish writes the length into a message that began at dst[start].
 func finish(dst []byte, start int) []byte {
 	binary.BigEndian.PutUint16(dst[start+16:], uint16(len(dst)-start))

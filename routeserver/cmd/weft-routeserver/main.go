@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"weft/routeserver/bmp"
 	"weft/routeserver/control"
 	"weft/routeserver/engine"
 	"weft/routeserver/ruleset"
@@ -63,7 +64,11 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("the control address %s cannot be bound: %w", o.control, innermost(err))
 	}
-	api := &control.Server{Engine: e, Sessions: sessions, Token: o.token, Started: started, Log: log}
+	stations := make([]*bmp.Station, len(o.stations))
+	for i, address := range o.stations {
+		stations[i] = bmp.New(o.bmp, address, e, log)
+	}
+	api := &control.Server{Engine: e, Sessions: sessions, Stations: stations, Token: o.token, Started: started, Log: log}
 	base, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if o.twin != "" {
@@ -80,6 +85,7 @@ func run(ctx context.Context, o *options) error {
 	generation, loaded, _ := e.Generation()
 	log.Info("route server started", "name", o.engine.Name, "version", version, "control", o.control, "ruleset", loaded, "generation", generation)
 
+	silence := tell(stations)
 	serving := make(chan error, 1)
 	go func() { serving <- serve(ctx, o, e, sessions, log) }()
 	select {
@@ -88,6 +94,7 @@ func run(ctx context.Context, o *options) error {
 	case err = <-serving:
 	}
 	cancel() // ends event streams
+	silence()
 	last, done := context.WithTimeout(context.Background(), time.Second)
 	defer done()
 	_ = server.Shutdown(last)

@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"weft/routeserver/bmp"
 	"weft/routeserver/engine"
 	"weft/routeserver/session"
 	"weft/routeserver/wire"
@@ -30,6 +34,8 @@ type options struct {
 	confirmWait time.Duration
 	lease       time.Duration
 	twin        string
+	stations    []string // of BMP, host and port
+	bmp         bmp.Config
 	level       slog.Level
 }
 
@@ -64,6 +70,12 @@ func parse(args []string, output io.Writer) (*options, error) {
 	passwords := f.String("password-file", "", "`file` with lines \"address password\": neighbours that must use TCP-MD5 (RFC 2385)")
 	hops := f.Int("ttl-security", 0, "accept packets only from neighbours within this many `hops` (GTSM, RFC 5082), who have to send with TTL 255; 0: off")
 	maxRoutes := f.Int("max-routes", 100000, "end the session of a peer that announces more `routes` than this; 0: no bound")
+	var stations []string
+	f.Func("bmp", "tell the BMP station at `host:port` about sessions and routes (RFC 7854, RFC 8671); may be given several times", func(text string) error {
+		stations = append(stations, text)
+		return nil
+	})
+	statistics := f.Duration("bmp-statistics", time.Minute, "`time` between statistics for BMP stations, at least 1s; 0: none")
 	level := f.String("log-level", "info", "`level`: debug, info, warn or error")
 	showVersion := f.Bool("version", false, "print the version and exit")
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -81,7 +93,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("%q is not an option; see --help", f.Arg(0))
 	}
-	o := &options{state: *state, confirmWait: *wait, lease: *lease, twin: *twin}
+	o := &options{state: *state, confirmWait: *wait, lease: *lease, twin: *twin, stations: stations}
 	o.engine.Name, o.engine.ASN, o.engine.MaxRoutes = *name, uint32(*asn), *maxRoutes
 	o.session.Active, o.session.HoldTime, o.session.ConnectRetry = *active, *hold, *retry
 	o.session.RestartTime, o.session.Deferral, o.engine.StaleTime = *restart, *deferral, *stale
@@ -114,10 +126,21 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil, fmt.Errorf("--restart-deferral %s is not between 0 and 1h", *deferral)
 	case *hops < 0 || *hops > 254:
 		return nil, fmt.Errorf("--ttl-security %d is not between 0 and 254", *hops)
+	case *statistics != 0 && *statistics < time.Second:
+		return nil, fmt.Errorf("--bmp-statistics %s is less than a second, and not 0", *statistics)
 	case *peerPort < 1 || *peerPort > 65535:
 		return nil, fmt.Errorf("--peer-port %d is not a port", *peerPort)
 	}
 	o.session.PeerPort, o.session.Hops = uint16(*peerPort), *hops
+	for i, station := range stations {
+		if host, port, err := net.SplitHostPort(station); err != nil || host == "" || !isPort(port) {
+			return nil, fmt.Errorf("--bmp %q is not of the form host:port", station)
+		}
+		if slices.Contains(stations[:i], station) {
+			return nil, fmt.Errorf("--bmp %s is there twice", station)
+		}
+	}
+	o.bmp = bmp.Config{Name: o.engine.Name, Description: "Weft route server " + version, Statistics: *statistics}
 	if *passwords != "" {
 		var err error
 		if o.session.Passwords, err = session.ReadPasswords(*passwords); err != nil {
@@ -125,6 +148,11 @@ func parse(args []string, output io.Writer) (*options, error) {
 		}
 	}
 	return o, errors.Join(o.addresses(*listen, *control, *routerID, *clusterID), o.secret(*tokenFile), o.level.UnmarshalText([]byte(*level)))
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
 }
 
 func (o *options) addresses(listen, control, routerID, clusterID string) (err error) {

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"context"
+	"sync"
+
+	"weft/routeserver/bmp"
+)
+
+// tell keeps BMP stations told until the function that it gives is called, which waits for their last words.
+func tell(stations []*bmp.Station) (silence func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var told sync.WaitGroup
+	for _, s := range stations {
+		told.Go(func() { s.Run(ctx) })
+	}
+	return func() {
+		cancel()
+		told.Wait()
+	}
+}

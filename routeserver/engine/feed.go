@@ -1,0 +1,318 @@
+package engine
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"weft/routeserver/out"
+	"weft/routeserver/rib"
+	"weft/routeserver/wire"
+)
+
+// What a feed tells.
+const (
+	SessionUp   = iota
+	SessionDown // with all routes from the peer and to it
+	RoutesIn    // a peer's Adj-RIB-In, as the peer announced it, wherever that leads
+	RoutesOut   // a peer's Adj-RIB-Out, as the peer is sent it
+	MarkerIn    // End-of-RIB
+	MarkerOut
+)
+
+// feedLimit bounds what waits for one reader, in entries and eighths of routes: some 60 MB at worst.
+const feedLimit = 1 << 17
+
+// copyStep bounds what is copied from the table at once, in entries and in routes: a fraction of a millisecond.
+const copyStep = 4096
+
+// Opening is how a session came about.
+type Opening struct {
+	Local, Remote  netip.AddrPort
+	Sent, Received []byte // the OPEN messages, whole
+}
+
+// Ending is how a session ended: with a NOTIFICATION or without one, and then by whom.
+type Ending struct {
+	Notification *wire.Notification
+	Local        bool
+}
+
+// Entry is one thing that happened. Batch is of routes; without attributes it withdraws. Targets are those of an
+// announcement. At is in Unix nanoseconds, 0 if the routes are not of one time.
+type Entry struct {
+	Kind    uint8
+	Family  wire.Family // of a marker
+	Peer    *Peer       // the announcing peer or the recipient
+	Batch   *out.Batch
+	Targets string
+	At      int64
+	Ending  *Ending
+	weight  int
+}
+
+// Feed is everything that happens to sessions and routes, for a reader that keeps a copy of all tables. A reader that
+// does not keep up is cut off: it holds up nobody, and begins again with a new feed.
+type Feed struct {
+	mu      sync.Mutex
+	entries []Entry
+	weight  int
+	wake    chan struct{}
+	cut     chan struct{}
+
+	behind atomic.Bool // something is to be copied
+
+	// Of the engine, under its lock: the last batch, and what is still to be copied from the table.
+	jobs   []copyJob
+	last   *out.Batch
+	routes []*rib.Route
+	groups []*rib.Group
+	whole  bool // the table was copied once
+}
+
+// copyJob is a peer whose routes are to be copied: its Adj-RIB-In, and what others were sent of it.
+type copyJob struct {
+	peer   string
+	inOnly bool
+}
+
+// Feed begins a feed: with the sessions that are up, and all routes that Copy is asked for.
+func (e *Engine) Feed() *Feed {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f := &Feed{wake: make(chan struct{}, 1), cut: make(chan struct{})}
+	for _, name := range slices.Sorted(maps.Keys(e.peers)) {
+		p := e.peers[name]
+		f.append(Entry{Kind: SessionUp, Peer: p, At: p.Since.UnixNano()})
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.table.Ins())) {
+		f.jobs = append(f.jobs, copyJob{peer: name})
+	}
+	f.behind.Store(true)
+	e.feeds = append(e.feeds, f)
+	return f
+}
+
+// Unfeed ends it.
+func (e *Engine) Unfeed(f *Feed) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.feeds = slices.DeleteFunc(slices.Clone(e.feeds), func(other *Feed) bool { return other == f })
+}
+
+// Wake is signalled when there is something to take.
+func (f *Feed) Wake() <-chan struct{} { return f.wake }
+
+// Cut is closed when the reader was too slow.
+func (f *Feed) Cut() <-chan struct{} { return f.cut }
+
+// Behind says whether something is to be copied.
+func (f *Feed) Behind() bool { return f.behind.Load() }
+
+// takeEntries bounds what is taken at once, since it counts no more then.
+const takeEntries = 1024
+
+// Take takes the next of what waits; nothing, if nothing does.
+func (f *Feed) Take() []Entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := min(len(f.entries), takeEntries)
+	taken := f.entries[:n:n]
+	if f.entries = f.entries[n:]; len(f.entries) == 0 {
+		f.entries = nil
+	}
+	for i := range taken {
+		f.weight -= taken[i].weight
+	}
+	return taken
+}
+
+// Len is how many entries wait.
+func (f *Feed) Len() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.entries)
+}
+
+// add appends something that happened. Routes that several recipients get are in memory once.
+func (f *Feed) add(entry Entry) {
+	entry.weight = 1
+	if b := entry.Batch; b != nil && b != f.last {
+		entry.weight += len(b.NLRIs) / 8
+		f.last = b
+	}
+	f.append(entry)
+}
+
+// append appends what is copied from the table without adding to the weight: the reader asks for it.
+func (f *Feed) append(entry Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.weight > feedLimit {
+		return // cut off
+	}
+	f.weight += entry.weight
+	if f.weight > feedLimit {
+		f.entries = nil
+		close(f.cut)
+		return
+	}
+	f.entries = append(f.entries, entry)
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// feed tells all feeds. Without feeds it costs nothing.
+func (e *Engine) feed(entry Entry) {
+	if len(e.feeds) == 0 {
+		return
+	}
+	if entry.At == 0 {
+		entry.At = now().UnixNano()
+	}
+	for _, f := range e.feeds {
+		f.add(entry)
+	}
+}
+
+// feedUp tells of a new session. Routes that were kept while the peer was away are its Adj-RIB-In again.
+func (e *Engine) feedUp(p *Peer) {
+	e.feed(Entry{Kind: SessionUp, Peer: p, At: p.Since.UnixNano()})
+	if in := e.table.Ins()[p.Name]; in == nil || in.Len() == 0 {
+		return
+	}
+	for _, f := range e.feeds {
+		f.jobs = append(f.jobs, copyJob{p.Name, true})
+		f.behind.Store(true)
+	}
+}
+
+// feedIn tells what a peer with a session announced or, without attributes, what is not there any more.
+func (e *Engine) feedIn(peer string, f wire.Family, a *wire.Attributes, nlris []string) {
+	p := e.peers[peer]
+	if p == nil {
+		return
+	}
+	if a == nil {
+		e.feed(Entry{Kind: RoutesIn, Peer: p, Batch: out.Withdraw(f, nlris)})
+	} else {
+		e.feed(Entry{Kind: RoutesIn, Peer: p, Batch: out.Announce(f, a, wire.Reflection{}, nlris), Targets: a.RTs})
+	}
+}
+
+// Copy is to be called when there is nothing to take and the feed is behind. It appends some more of the routes that are in the table to a feed, and after the last ones the End-of-RIB markers.
+// What changes meanwhile is in the feed as well, in the right order.
+func (e *Engine) Copy(f *Feed) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(f.routes) == 0 && len(f.groups) == 0 && !e.nextJob(f) {
+		f.behind.Store(false)
+		return
+	}
+	for room := copyStep; room > 0 && len(f.routes) > 0; {
+		room -= e.copyIn(f)
+	}
+	for room := copyStep; room > 0 && len(f.routes) == 0 && len(f.groups) > 0; {
+		room -= e.copyOut(f)
+	}
+}
+
+func (e *Engine) nextJob(f *Feed) bool {
+	if len(f.jobs) == 0 {
+		if !f.whole {
+			f.whole = true
+			e.mark(f)
+		}
+		return false
+	}
+	job := f.jobs[0]
+	f.jobs = f.jobs[1:]
+	in := e.table.Ins()[job.peer]
+	if in == nil {
+		return true
+	}
+	groups := in.Groups()
+	if e.peers[job.peer] != nil {
+		f.routes = make([]*rib.Route, 0, in.Len())
+		for _, g := range groups {
+			f.routes = append(f.routes, g.Routes()...)
+		}
+	}
+	if !job.inOnly {
+		f.groups = groups
+	}
+	return true
+}
+
+// copyIn copies the next routes of one peer with the same attributes, and says how many were looked at. Routes that have
+// moved to another group are what they are now; those that are gone have no group.
+func (e *Engine) copyIn(f *Feed) int {
+	g, n := f.routes[0].Group, 1
+	for n < len(f.routes) && n < copyStep && f.routes[n].Group == g {
+		n++
+	}
+	routes := f.routes[:n]
+	f.routes = f.routes[n:]
+	if g == nil || e.peers[g.Peer] == nil {
+		return n
+	}
+	nlris := make([]string, n)
+	at := routes[0].Received
+	for i, r := range routes {
+		nlris[i] = r.NLRI
+		if r.Received != at {
+			at = 0
+		}
+	}
+	f.append(Entry{
+		Kind: RoutesIn, Peer: e.peers[g.Peer], Batch: out.Announce(g.Family, g.Attributes, wire.Reflection{}, nlris),
+		Targets: g.Attributes.RTs, At: at,
+	})
+	return n
+}
+
+// copyOut copies what all recipients were sent of the next group, and says how many there are.
+func (e *Engine) copyOut(f *Feed) int {
+	g := f.groups[0]
+	f.groups = f.groups[1:]
+	if g.Len() == 0 || len(g.Out) == 0 {
+		return 1
+	}
+	b := g.Whole(e.reflection(g.Peer))
+	first, last := g.Routes()[0].Received, int64(0)
+	for _, r := range g.Routes() {
+		first, last = min(first, r.Received), max(last, r.Received)
+	}
+	for _, s := range g.Out {
+		p := e.peers[s.Peer]
+		if p == nil {
+			continue
+		}
+		at := s.At.UnixNano()
+		if last > at {
+			at = 0
+			if first == last {
+				at = last
+			}
+		}
+		f.append(Entry{Kind: RoutesOut, Peer: p, Batch: b, Targets: s.Targets, At: at})
+	}
+	return len(g.Out)
+}
+
+// mark says that all tables were copied.
+func (e *Engine) mark(f *Feed) {
+	at := now().UnixNano()
+	for _, name := range slices.Sorted(maps.Keys(e.peers)) {
+		for family := range wire.Families {
+			if p := e.peers[name]; p.Families[family] && family != wire.RTC {
+				f.append(Entry{Kind: MarkerIn, Peer: p, Family: family, At: at})
+				f.append(Entry{Kind: MarkerOut, Peer: p, Family: family, At: at})
+			}
+		}
+	}
+}

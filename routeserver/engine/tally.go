@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"maps"
+
+	"weft/routeserver/rib"
+	"weft/routeserver/wire"
+)
+
+// Traffic is what was said about a family, in routes.
+type Traffic struct{ Announced, Withdrawn, SentAnnounced, SentWithdrawn uint64 }
+
+// Tally counts what was said between a peer and the route server since the start, over all sessions.
+type Tally struct {
+	Sessions, Ended       uint64 // sessions that were established, and that are over
+	Updates               uint64 // messages received
+	Families              [wire.Families]Traffic
+	Malformed, Untrusted  uint64                // UPDATEs that were treated as withdrawals, and their routes
+	Repeated, Vain        uint64                // announcements, withdrawals that said nothing new
+	ASLoops               uint64                // UPDATEs with our AS number in AS_PATH,
+	OriginLoops, Clusters uint64                // our ORIGINATOR_ID, our cluster
+	Refused               map[rib.Reason]uint64 // routes that went into quarantine on arrival
+}
+
+func (e *Engine) tally(peer string) *Tally {
+	t := e.tallies[peer]
+	if t == nil {
+		t = &Tally{Refused: map[rib.Reason]uint64{}}
+		e.tallies[peer] = t
+	}
+	return t
+}
+
+func (t *Tally) malformed(u *wire.Update) {
+	t.Malformed++
+	t.Untrusted += uint64(len(u.Reach))
+}
+
+func (t *Tally) loop(u *wire.Update, routerID string) {
+	switch {
+	case u.Loop:
+		t.ASLoops++
+	case u.Attributes.Originator == routerID:
+		t.OriginLoops++
+	default:
+		t.Clusters++
+	}
+}
+
+// Sizes are the routes in a peer's tables.
+type Sizes struct {
+	In, Accepted, Out [wire.Families]int
+	Quarantined       map[rib.Reason]int
+	Stale             int
+}
+
+// Account is a peer of the rule set, counted.
+type Account struct {
+	Peer string
+	Tally
+	Sizes
+	Session *Peer // nil: none is established
+}
+
+// Accounts counts all peers of the rule set, sorted by name. The engine is held up for one peer's groups at a time, so the
+// peers are not all seen at the same moment.
+func (e *Engine) Accounts() []*Account {
+	names := e.Set().Peers()
+	accounts, byName := make([]*Account, len(names)), make(map[string]*Account, len(names))
+	for i, name := range names {
+		accounts[i] = &Account{Peer: name, Sizes: Sizes{Quarantined: map[rib.Reason]int{}}}
+		byName[name] = accounts[i]
+	}
+	for _, a := range accounts {
+		e.account(a, byName)
+	}
+	e.forgetTallies(byName)
+	return accounts
+}
+
+func (e *Engine) account(a *Account, all map[string]*Account) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a.Session = e.peers[a.Peer]
+	if t := e.tallies[a.Peer]; t != nil {
+		a.Tally = *t
+		a.Refused = maps.Clone(t.Refused)
+	}
+	a.Stale, _ = e.staleOf(a.Peer)
+	in := e.table.Ins()[a.Peer]
+	if in == nil {
+		return
+	}
+	for _, g := range in.Groups() {
+		a.In[g.Family] += g.Len()
+		if g.Endpoint == "" {
+			a.Quarantined[g.Reason] += g.Len()
+		} else {
+			a.Accepted[g.Family] += g.Len()
+		}
+		for _, s := range g.Out {
+			if to := all[s.Peer]; to != nil {
+				to.Out[g.Family] += g.Len()
+			}
+		}
+	}
+}
+
+// forgetTallies forgets the peers that are in the rule set no more.
+func (e *Engine) forgetTallies(present map[string]*Account) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for name := range e.tallies {
+		if _, stays := e.set.Peer(name); !stays && present[name] == nil && e.peers[name] == nil {
+			delete(e.tallies, name)
+		}
+	}
+}
