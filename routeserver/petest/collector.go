@@ -37,6 +37,8 @@ type Collector struct {
 	Terminated bool
 	Sessions   int // Initiations
 	listener   net.Listener
+	conns      []net.Conn
+	closed     bool
 }
 
 // NewCollector makes a collector that hears what it is told to.
@@ -59,15 +61,28 @@ func (c *Collector) Listen(address string) string {
 			if err != nil {
 				return
 			}
-			c.t.Cleanup(func() { conn.Close() })
+			c.mu.Lock()
+			c.conns = append(c.conns, conn)
+			if c.closed {
+				conn.Close()
+			}
+			c.mu.Unlock()
 			go c.read(conn)
 		}
 	}()
 	return listener.Addr().String()
 }
 
-// Close stops listening.
-func (c *Collector) Close() { c.listener.Close() }
+// Close hangs up and stops listening.
+func (c *Collector) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.listener.Close()
+	for _, conn := range c.conns {
+		conn.Close()
+	}
+}
 
 func (c *Collector) read(conn net.Conn) {
 	scanner := bufio.NewScanner(conn)

@@ -274,6 +274,16 @@ func (p *PE) Closed() *bgp.BGPNotification {
 	return p.Last
 }
 
+// Over says whether the session is over.
+func (p *PE) Over() bool {
+	select {
+	case <-p.closed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Updates gives the UPDATEs that came so far.
 func (p *PE) Updates() []*bgp.BGPUpdate {
 	p.mu.Lock()

@@ -59,6 +59,10 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{append(good, "--log-level", "loud"), "loud"},
 		{append(good, "--lease", "9s"), "--lease"},
 		{append(good, "--twin", "rs2:9179"), "--twin"},
+		{append(good, "--bmp", "collector"), "--bmp"},
+		{append(good, "--bmp", "collector:0"), "--bmp"},
+		{append(good, "--bmp", "c:11019", "--bmp", "c:11019"), "twice"},
+		{append(good, "--bmp-statistics", "1ms"), "--bmp-statistics"},
 		{append(good, "--colour"), "see --help"},
 		{append(good, "extra"), `"extra"`},
 	} {
