@@ -155,7 +155,9 @@ func appendPeerDown(dst []byte, e engine.Entry) []byte {
 }
 
 func appendRoutes(dst []byte, e engine.Entry, flags byte) []byte {
-	messages, _ := e.Batch.Encoded(len(e.Targets)) // a route that does not fit was not sent either
+	// What a peer was sent, but AS numbers always have four octets (RFC 7854 section 4.2).
+	kind := wire.Kind{External: flags&flagAdjRIBOut != 0 && e.Peer.Queue.Kind.External}
+	messages, _ := e.Batch.Encoded(kind, len(e.Targets)) // a route that does not fit was not sent either
 	for _, m := range messages {
 		dst = appendRoute(dst, e, flags, m, e.Targets)
 	}

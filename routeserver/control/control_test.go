@@ -121,7 +121,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"PUT", "/v1/ruleset", `{`, 400, "invalid", ""},
 		{"PUT", "/v1/ruleset", strings.Replace(rules, "127.0.77.12", "127.0.77.11", 1), 400, "invalid", "peers[1].address"},
-		{"PUT", "/v1/ruleset", strings.Replace(rules, `"asn": 65000}, {`, `"asn": 65001}, {`, 1), 400, "invalid", "peers.a.asn"},
+		{"PUT", "/v1/ruleset", strings.Replace(rules, `"asn": 65000}, {`, `"asn": 23456}, {`, 1), 400, "invalid", "peers[0].asn"},
 		{"PUT", "/v1/ruleset", strings.Replace(rules, ": 5", ": 4", 1), 409, "generation", ""},
 		{"PUT", "/v1/ruleset", strings.Replace(rules, `"ea", "eb"`, `"ea"`, 1), 409, "generation", ""},
 		{"PUT", "/v1/ruleset?force=maybe", rules, 400, "invalid", "force"},

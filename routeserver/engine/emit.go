@@ -55,7 +55,7 @@ func (e *Engine) emit(t *transaction, nlris []string, from, to *rib.Group) {
 
 // retarget sends a whole group's routes to a peer with other route targets than before, or withdraws them.
 func (e *Engine) retarget(t *transaction, g *rib.Group, peer, targets string) {
-	targets = e.wanted(peer, g.Family, targets)
+	targets = e.wanted(peer, g, targets)
 	was, known := g.SentTo(peer)
 	if was.Targets == targets {
 		return

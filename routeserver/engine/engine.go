@@ -146,12 +146,17 @@ func (e *Engine) Counters() Counters {
 	return e.counters
 }
 
+// reflection is what we add to the routes of a peer that has a session, or had one and is waited for.
 func (e *Engine) reflection(peer string) wire.Reflection {
-	r := wire.Reflection{Cluster: string(e.ClusterID[:])}
+	r := wire.Reflection{ASN: e.ASN}
+	config, id := ruleset.Peer{}, [4]byte{}
 	if p := e.peers[peer]; p != nil {
-		r.Originator = string(p.ID[:])
+		config, id = p.config, p.ID
 	} else if l := e.lost[peer]; l != nil {
-		r.Originator = string(l.id[:])
+		config, id = l.config, l.id
+	}
+	if config.ASN == e.ASN {
+		r.Originator, r.Cluster = string(id[:]), string(e.ClusterID[:])
 	}
 	return r
 }

@@ -8,8 +8,12 @@ import (
 
 // Judge finds the endpoint that a peer's route belongs to, or the reason why it is to be quarantined: a route must carry
 // exactly one route target, and that must belong to an endpoint of the peer that announces it. The route must be of the
-// endpoint's family, or a traffic filter, which goes beside it.
+// endpoint's family, or a traffic filter, which goes beside it. A route that was here before is not eligible, whatever it
+// carries (RFC 4271 section 9.1.2, RFC 4456 section 8).
 func Judge(set *ruleset.Set, peer string, f wire.Family, a *wire.Attributes) (endpoint string, reason rib.Reason) {
+	if a.Loop {
+		return "", rib.Loop
+	}
 	targets := a.RTs
 	if targets == "" {
 		return "", rib.NoRT
@@ -134,11 +138,11 @@ func (e *Engine) group(in *rib.In, f wire.Family, a *wire.Attributes) *rib.Group
 	return g
 }
 
-// wanted are those of a peer's route targets with which it is sent routes of a family: none without a session that carries
-// the family, and none that it has not asked for if it constrains routes.
-func (e *Engine) wanted(peer string, f wire.Family, targets string) string {
+// wanted are those of a peer's route targets with which it is sent a group's routes: none without a session that carries
+// the family, none if the routes' communities keep them from it, and none that it has not asked for if it constrains routes.
+func (e *Engine) wanted(peer string, g *rib.Group, targets string) string {
 	p := e.peers[peer]
-	if p == nil || !p.Families[f] {
+	if p == nil || !p.Families[g.Family] || !g.Scope.Reaches(p.Queue.Kind.External) {
 		return ""
 	}
 	return p.narrow(targets)
@@ -148,7 +152,7 @@ func (e *Engine) wanted(peer string, f wire.Family, targets string) string {
 func (e *Engine) recipients(set *ruleset.Set, g *rib.Group) map[string]string {
 	audience := set.Audience(g.Endpoint)
 	for peer, targets := range audience {
-		if targets = e.wanted(peer, g.Family, targets); targets == "" {
+		if targets = e.wanted(peer, g, targets); targets == "" {
 			delete(audience, peer)
 		} else {
 			audience[peer] = targets

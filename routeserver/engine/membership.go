@@ -108,7 +108,7 @@ func (e *Engine) constrain(p *Peer) {
 		wait = membershipWait
 	}
 	p.membership = newMembership()
-	p.Queue.Message(wire.AllTargets(e.RouterID))
+	p.Queue.Message(wire.AllTargets(e.RouterID, e.ASN, p.Queue.Kind))
 	p.membership.timer = time.AfterFunc(wait, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -135,7 +135,7 @@ func (e *Engine) answered(p *Peer) {
 // asked takes in what a peer's UPDATE says about route targets.
 func (e *Engine) asked(p *Peer, u *wire.Update) error {
 	m := p.membership
-	usable := u.Malformed == "" && !u.Loop && !u.Attributes.Loops(string(e.RouterID[:]), string(e.ClusterID[:]))
+	usable := u.Malformed == "" && !u.Attributes.Loop
 	if m == nil {
 		return nil // not negotiated
 	}
@@ -174,7 +174,7 @@ func (e *Engine) refreshAsked(p *Peer, kind uint8, enhanced bool) {
 		if enhanced {
 			p.Queue.Message(wire.Refresh(wire.RTC, wire.RefreshBegin))
 		}
-		p.Queue.Message(wire.AllTargets(e.RouterID))
+		p.Queue.Message(wire.AllTargets(e.RouterID, e.ASN, p.Queue.Kind))
 		if enhanced {
 			p.Queue.Message(wire.Refresh(wire.RTC, wire.RefreshEnd))
 		}

@@ -14,15 +14,15 @@ func (e *Engine) Up(peer ruleset.Peer, id [4]byte, families [wire.Families]bool)
 	return e.Resume(peer, id, families, wire.Restart{})
 }
 
-// Resume says that a peer's session is established, and what the peer said about restarts. The peer's queue gets all
-// routes that it is to have, and the End-of-RIB marker of each family, unless that is put off since we have restarted.
-// Nil: the rule set has no such peer any more.
+// Resume is Up with what the peer said about restarts.
 func (e *Engine) Resume(peer ruleset.Peer, id [4]byte, families [wire.Families]bool, restart wire.Restart) *Peer {
-	return e.Establish(peer, id, families, restart, Opening{})
+	return e.Establish(peer, &wire.Open{ID: id, FourOctet: true, Families: families, Restart: restart}, Opening{})
 }
 
-// Establish is Resume, for a session whose opening may be asked for.
-func (e *Engine) Establish(peer ruleset.Peer, id [4]byte, families [wire.Families]bool, restart wire.Restart, opening Opening) *Peer {
+// Establish says that a peer's session is established, and what the peer's OPEN said; of the families in it, those that were
+// agreed upon. The peer's queue gets all routes that it is to have, and the End-of-RIB marker of each family, unless that
+// is put off since we have restarted. Nil: the rule set has no such peer any more.
+func (e *Engine) Establish(peer ruleset.Peer, open *wire.Open, opening Opening) *Peer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name := peer.Name
@@ -30,14 +30,15 @@ func (e *Engine) Establish(peer ruleset.Peer, id [4]byte, families [wire.Familie
 		return nil
 	}
 	p := &Peer{
-		Name: name, ID: id, Families: families, Queue: out.NewQueue(), Since: now(), config: peer, restart: restart,
+		Name: name, ID: open.ID, Families: open.Families, Queue: out.NewQueue(), Since: now(), config: peer, restart: open.Restart,
 		Opening: opening, tally: e.tally(name),
 	}
+	p.Queue.Kind = e.Neighbour(peer, open).Kind()
 	e.peers[name] = p
 	p.tally.Sessions++
 	e.feedUp(p)
 	e.Events.Add("session-up", name, fmt.Sprintf("session with %s is established", name))
-	if families[wire.RTC] {
+	if p.Families[wire.RTC] {
 		e.constrain(p)
 	}
 	e.readdressAll(p)
@@ -47,6 +48,11 @@ func (e *Engine) Establish(peer ruleset.Peer, id [4]byte, families [wire.Familie
 	e.await(p)
 	e.takeUp(p)
 	return p
+}
+
+// Neighbour is how a peer's UPDATEs are read.
+func (e *Engine) Neighbour(peer ruleset.Peer, open *wire.Open) wire.Neighbour {
+	return wire.Neighbour{ASN: peer.ASN, Own: e.ASN, TwoOctet: !open.FourOctet}
 }
 
 // readdressAll brings what a peer was sent in line with what it is to have.

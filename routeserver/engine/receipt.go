@@ -113,7 +113,7 @@ func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 	for _, pair := range delta.Pairs {
 		for g := range e.table.Endpoint(pair.Endpoint) {
 			was, sent := g.SentTo(pair.Peer)
-			targets := e.wanted(pair.Peer, g.Family, pair.Targets)
+			targets := e.wanted(pair.Peer, g, pair.Targets)
 			switch gone := next.Site(pair.Endpoint) == nil || judged[pair.Endpoint] && !e.stays(next, pair.Endpoint, g); {
 			case gone || was.Targets == targets:
 			case targets == "" && sent:

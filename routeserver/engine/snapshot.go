@@ -18,6 +18,7 @@ type Snapshot struct {
 	Out        []View // to the peer
 	Up         bool
 	Families   [wire.Families]bool
+	External   bool     // the peer is of another AS
 	Constrains bool     // the peer asks for route targets (RFC 4684)
 	Settled    bool     // and has asked
 	Asked      []string // NLRIs
@@ -29,7 +30,7 @@ func (e *Engine) Snapshot(peer string) Snapshot {
 	defer e.mu.Unlock()
 	s := Snapshot{At: now().UTC(), Set: e.set}
 	if p := e.peers[peer]; p != nil {
-		s.Up, s.Families = true, p.Families
+		s.Up, s.Families, s.External = true, p.Families, p.Queue.Kind.External
 		if m := p.membership; m != nil {
 			s.Constrains, s.Settled, s.Asked = true, m.settled, slices.Collect(maps.Values(m.asked))
 		}

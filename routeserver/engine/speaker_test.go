@@ -44,7 +44,7 @@ func newSpeaker(t testing.TB, e *Engine, name string, families [wire.Families]bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.peer = e.Establish(config, address, families, restart, Opening{Sent: open, Received: open})
+	s.peer = e.Establish(config, &wire.Open{ID: address, FourOctet: true, Families: families, Restart: restart}, Opening{Sent: open, Received: open})
 	if s.peer == nil {
 		t.Fatalf("%s was refused", name)
 	}

@@ -36,14 +36,14 @@ func (t *Tally) malformed(u *wire.Update) {
 	t.Untrusted += uint64(len(u.Reach))
 }
 
-func (t *Tally) loop(u *wire.Update, routerID string) {
+func (t *Tally) loop(a *wire.Attributes, routerID, cluster string) {
 	switch {
-	case u.Loop:
-		t.ASLoops++
-	case u.Attributes.Originator == routerID:
+	case a.Originator == routerID:
 		t.OriginLoops++
-	default:
+	case a.Loops(routerID, cluster):
 		t.Clusters++
+	default:
+		t.ASLoops++
 	}
 }
 

@@ -31,9 +31,6 @@ func (e *Engine) Replace(d *ruleset.Document, force bool) (*Receipt, error) {
 func (e *Engine) ReplaceOnTrial(d *ruleset.Document, force bool, within time.Duration) (*Receipt, error) {
 	start := now()
 	next, err := ruleset.Build(d)
-	if err == nil {
-		err = e.internal(next)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +81,6 @@ func (e *Engine) ChangeOnTrial(c *ruleset.Change, within time.Duration) (*Receip
 		return nil, &Conflict{e.set.Generation, fmt.Sprintf("the change is for generation %d, but %d is in force", c.Base, e.set.Generation)}
 	}
 	next, err := e.set.Apply(c)
-	if err == nil {
-		err = e.internal(next)
-	}
 	if err != nil {
 		e.mu.Unlock()
 		return nil, err
@@ -110,16 +104,6 @@ func (e *Engine) ChangeOnTrial(c *ruleset.Change, within time.Duration) (*Receip
 	e.word()
 	e.counters.Changes++
 	return e.commit(next, start)
-}
-
-// internal refuses peers of another AS: they would need the rules of external BGP, which are not here.
-func (e *Engine) internal(s *ruleset.Set) error {
-	for _, name := range s.Peers() {
-		if p, _ := s.Peer(name); p.ASN != e.ASN {
-			return &ruleset.Invalid{Field: "peers." + name + ".asn", Message: fmt.Sprintf("%d is not this route server's AS number %d, and external peers are not supported", p.ASN, e.ASN)}
-		}
-	}
-	return nil
 }
 
 // Confirm says that the generation in force is the controller's.

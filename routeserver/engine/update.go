@@ -19,6 +19,7 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 	p.tally.Updates++
 	e.counters.Ignored += uint64(u.Ignored)
 	in := e.table.In(p.Name)
+	u.Attributes.Loop = u.Attributes.Loop || u.Attributes.Loops(string(e.RouterID[:]), string(e.ClusterID[:]))
 	e.counters.Withdrawn += uint64(len(u.Unreach))
 	p.tally.Families[u.UnreachFamily].Withdrawn += uint64(len(u.Unreach))
 	e.remove(in, u.UnreachFamily, u.Unreach, false)
@@ -37,20 +38,19 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 		e.Events.Add("treat-as-withdraw", p.Name, fmt.Sprintf("malformed UPDATE from %s: %s; its routes (%d) are treated as withdrawn", p.Name, u.Malformed, len(u.Reach)))
 		e.remove(in, u.ReachFamily, u.Reach, true)
 	case len(u.Reach) == 0 || u.ReachFamily == wire.RTC:
-	case u.Loop || u.Attributes.Loops(string(e.RouterID[:]), string(e.ClusterID[:])):
-		// RFC 4271 section 9.1.2, RFC 4456 section 8: such a route is not eligible.
-		e.counters.Loops++
-		p.tally.loop(u, string(e.RouterID[:]))
-		e.remove(in, u.ReachFamily, u.Reach, true)
 	case !p.Families[u.ReachFamily]:
 		e.counters.Ignored += uint64(len(u.Reach))
 	default:
 		e.counters.Announced += uint64(len(u.Reach))
 		p.tally.Families[u.ReachFamily].Announced += uint64(len(u.Reach))
+		if u.Attributes.Loop {
+			e.counters.Loops++
+			p.tally.loop(u.Attributes, string(e.RouterID[:]), string(e.ClusterID[:]))
+		}
 		e.accept(p, in, u)
 	}
 	for _, name := range u.Discarded {
-		e.Events.Add("attribute-discard", p.Name, fmt.Sprintf("UPDATE from %s: %s left out, since it is not well formed or there twice", p.Name, name))
+		e.Events.Add("attribute-discard", p.Name, fmt.Sprintf("UPDATE from %s: %s left out, since it is not well formed, there twice, or not this peer's to send", p.Name, name))
 	}
 	if n := in.Len(); e.MaxRoutes > 0 && n > e.MaxRoutes {
 		return &wire.Notification{Code: wire.Cease, Subcode: wire.MaxPrefixes, Text: fmt.Sprintf("more than %d routes", e.MaxRoutes)}
@@ -142,7 +142,7 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 	}
 	m.flush()
 	e.table.Tidy(in, g)
-	if suspects > 0 {
+	if suspects > 0 && g.Reason != rib.Loop { // external peers send back what they get; that is no news
 		e.quarantined(g, u, suspects)
 	}
 }

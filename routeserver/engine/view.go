@@ -113,16 +113,16 @@ func (e *Engine) view(table string, g *rib.Group, r *rib.Route) View {
 	}
 }
 
-// sent is a route as a peer was sent it, with the attributes that reflection adds.
+// sent is a route as a peer was sent it, with the attributes that reflection adds or the border of our AS changes.
 func (e *Engine) sent(g *rib.Group, r *rib.Route, s rib.Sent) View {
 	v := e.view(AdjOut, g, r)
 	v.To, v.Targets = s.Peer, s.Targets
-	v.Attributes = g.Attributes.Reflected(e.reflection(g.Peer))
 	decided := s.At
 	if v.Received.After(decided) {
 		decided = v.Received
 	}
 	if p := e.peers[s.Peer]; p != nil {
+		v.Attributes = g.Attributes.Towards(p.Queue.Kind, e.reflection(g.Peer))
 		if at, ok := p.Queue.WrittenAt(decided); ok {
 			v.Sent = at
 		}
@@ -186,6 +186,7 @@ type Path struct {
 	FromSession, ToSession time.Time // since when; zero if down
 	Parted                 time.Time // when the recipient last lost the endpoint's routes by a change
 	ToFamilies             [wire.Families]bool
+	ToExternal             bool   // the recipient's PE is of another AS
 	Constrains             bool   // the recipient's PE asks for route targets
 	Wanted                 string // those of Targets that it asked for
 	FromUnknown, ToUnknown bool
@@ -209,6 +210,7 @@ func (e *Engine) Path(from, to string) Path {
 	}
 	if s := e.peers[b.Peer]; s != nil {
 		p.ToSession, p.ToFamilies = s.Since, s.Families
+		p.ToExternal = s.Queue.Kind.External
 		p.Constrains, p.Wanted = s.membership != nil, s.narrow(p.Targets)
 	}
 	present := map[string]bool{}

@@ -49,10 +49,10 @@ func DiffPeer(s engine.Snapshot, peer string) PeerDiff {
 	for _, rivals := range m.rivals() {
 		chosen := slices.IndexFunc(rivals, func(c claim) bool { _, there := found[c.place]; return there })
 		if chosen < 0 { // then it is one that is not for this peer
-			chosen = slices.IndexFunc(rivals, func(c claim) bool { return len(m.targets(c.endpoint, c.family)) == 0 })
+			chosen = slices.IndexFunc(rivals, func(c claim) bool { return len(m.targets(c)) == 0 })
 		}
 		c := rivals[max(chosen, 0)]
-		want := m.targets(c.endpoint, c.family)
+		want := m.targets(c)
 		have := found[c.place]
 		delete(found, c.place)
 		if len(want) == 0 && len(have) == 0 {
@@ -98,6 +98,7 @@ type model struct {
 type claim struct {
 	place
 	endpoint ruleset.Endpoint
+	scope    wire.Scope
 }
 
 // rivals gives, per key, the routes that may have it: the one whose endpoint owns the route distinguisher, else all.
@@ -114,11 +115,11 @@ func (m *model) rivals() map[string][]claim {
 		}
 		e, known := owners[rts[0]]
 		others, redirects := v.Attributes.Strays()
-		if !known || e.Peer != v.Peer || others || redirects || e.Family != v.Family.String() && !v.Family.Flow() {
+		if !known || v.Attributes.Loop || e.Peer != v.Peer || others || redirects || e.Family != v.Family.String() && !v.Family.Flow() {
 			continue
 		}
 		key := v.Family.String() + v.Family.Key(v.NLRI)
-		c := claim{place{v.Family, v.NLRI, v.Peer}, e}
+		c := claim{place{v.Family, v.NLRI, v.Peer}, e, v.Attributes.Scope()}
 		switch owns := v.Family.Distinguisher(v.NLRI) == e.RD; {
 		case owns:
 			rivals[key], owned[key] = []claim{c}, true
@@ -129,11 +130,12 @@ func (m *model) rivals() map[string][]claim {
 	return rivals
 }
 
-// targets are the route targets with which the peer is to have an endpoint's routes.
-func (m *model) targets(e ruleset.Endpoint, f wire.Family) []string {
-	if !m.snapshot.Up || !m.snapshot.Families[f] {
+// targets are the route targets with which the peer is to have a route.
+func (m *model) targets(c claim) []string {
+	if !m.snapshot.Up || !m.snapshot.Families[c.family] || !c.scope.Reaches(m.snapshot.External) {
 		return nil
 	}
+	e := c.endpoint
 	if known, there := m.memo[e.Name]; there {
 		return slices.Clone(known)
 	}

@@ -132,6 +132,10 @@ func accepted(p *engine.Path, v engine.View, from, to string) RouteExplanation {
 	if !add("session", p.ToFamilies[v.Family], p.ToSession, "%s has a session%s", p.ToPeer, carrying(p.ToFamilies[v.Family], v.Family)) {
 		return x
 	}
+	if scope := v.Attributes.Scope(); !scope.Reaches(p.ToExternal) {
+		add("scope", false, time.Time{}, "its community %s keeps it from %s", scope, p.ToPeer)
+		return x
+	}
 	if p.Constrains && !add("asked", p.Wanted != "", time.Time{}, "%s", asking(p)) {
 		return x
 	}
@@ -177,6 +181,7 @@ var reasons = map[rib.Reason]string{
 	rib.Duplicate: "another peer announces the same NLRI",
 	rib.Family:    "its endpoint's routes are of another family",
 	rib.Redirect:  "it would redirect traffic into the VRF of a route target",
+	rib.Loop:      "it was here before, by its AS_PATH, ORIGINATOR_ID or CLUSTER_LIST",
 }
 
 func suspect(p *engine.Path, v engine.View) RouteExplanation {

@@ -16,10 +16,11 @@ type Batch struct {
 	NLRIs      []string
 
 	mu      sync.Mutex
-	encoded []encoding // by number of route targets; nearly always one
+	encoded []encoding // by kind of recipient and number of route targets; nearly always one
 }
 
 type encoding struct {
+	kind           wire.Kind
 	targets, limit int
 	messages       [][]byte // without the route targets
 	skipped        []string
@@ -35,21 +36,21 @@ func Withdraw(f wire.Family, nlris []string) *Batch {
 	return &Batch{Family: f, NLRIs: nlris}
 }
 
-// Encoded gives the batch's messages, each of them to be followed by route targets of the given length in bytes, and
+// Encoded gives the batch's messages for a kind of recipient, each of them to be followed by route targets of the given length in bytes, and
 // the routes that do not fit into any.
-func (b *Batch) Encoded(targets int) (messages [][]byte, skipped []string) {
-	return b.messages(targets/8, true)
+func (b *Batch) Encoded(k wire.Kind, targets int) (messages [][]byte, skipped []string) {
+	return b.messages(k, targets/8, true)
 }
 
-// messages encodes the batch for this many route targets, once. Messages are at most 4096 bytes even where longer ones
+// messages encodes the batch for a kind of recipient and this many route targets, once. Messages are at most 4096 bytes even where longer ones
 // were negotiated, so that they can be shared; extended (RFC 8654) are used for a route that needs it. skipped are
 // routes that do not fit (RFC 8654 section 5: they are not sent).
-func (b *Batch) messages(targets int, extended bool) (messages [][]byte, skipped []string) {
+func (b *Batch) messages(k wire.Kind, targets int, extended bool) (messages [][]byte, skipped []string) {
 	limit := wire.MaxLength
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
-		e := b.lookup(targets, limit)
+		e := b.lookup(k, targets, limit)
 		if len(e.skipped) == 0 || !extended || limit == wire.MaxExtended {
 			return e.messages, e.skipped
 		}
@@ -57,19 +58,19 @@ func (b *Batch) messages(targets int, extended bool) (messages [][]byte, skipped
 	}
 }
 
-func (b *Batch) lookup(targets, limit int) *encoding {
+func (b *Batch) lookup(k wire.Kind, targets, limit int) *encoding {
 	for i := range b.encoded {
-		if e := &b.encoded[i]; e.targets == targets && e.limit == limit {
+		if e := &b.encoded[i]; e.kind == k && e.targets == targets && e.limit == limit {
 			return e
 		}
 	}
-	e := encoding{targets: targets, limit: limit}
+	e := encoding{kind: k, targets: targets, limit: limit}
 	all := make([]byte, 0, b.size(limit))
 	var ends []int
 	if b.Attributes == nil {
 		all, ends = wire.AppendWithdrawals(all, b.Family, b.NLRIs, limit)
 	} else {
-		all, ends, e.skipped = b.Attributes.AppendAnnouncements(all, b.Family, b.NLRIs, b.Reflection, targets, limit)
+		all, ends, e.skipped = b.Attributes.AppendAnnouncements(all, b.Family, b.NLRIs, b.Reflection, k, targets, limit)
 	}
 	start := 0
 	for _, end := range ends {

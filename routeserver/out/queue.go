@@ -24,6 +24,8 @@ const compactAt = 4096
 // Queue holds what a neighbour has not been sent yet. Entries are appended; when they pile up, superseded ones are
 // dropped, so that a queue never holds more than about twice the routes that the neighbour has plus those it should have.
 type Queue struct {
+	Kind wire.Kind // of the neighbour; does not change once something was taken
+
 	mu       sync.Mutex
 	items    []item
 	routes   int    // in items
@@ -157,17 +159,17 @@ func (q *Queue) Take(extended bool) (t Taken, ok bool) {
 	q.routes -= routes
 	q.mu.Unlock()
 	for _, i := range items {
-		t.add(i, extended)
+		t.add(i, q.Kind, extended)
 	}
 	return t, n > 0
 }
 
-func (t *Taken) add(i item, extended bool) {
+func (t *Taken) add(i item, k wire.Kind, extended bool) {
 	if i.batch == nil {
 		t.Buffers = append(t.Buffers, i.message)
 		return
 	}
-	messages, skipped := i.batch.messages(len(i.targets)/8, extended)
+	messages, skipped := i.batch.messages(k, len(i.targets)/8, extended)
 	routes := len(i.batch.NLRIs) - len(skipped)
 	t.Messages += len(messages)
 	if i.batch.Attributes == nil {

@@ -140,3 +140,20 @@ func TestOnWritten(t *testing.T) {
 		t.Error("said to be written by a queue that was closed")
 	}
 }
+
+// TestABatchIsEncodedOncePerKindOfRecipient, however many recipients there are.
+func TestABatchIsEncodedOncePerKindOfRecipient(t *testing.T) {
+	attributes := &wire.Attributes{NextHop: "\x0a\x00\x00\x01", Path: "\x40\x01\x01\x00\x40\x02\x00\x40\x05\x04\x00\x00\x00\x64"}
+	b := Announce(wire.VPLS, attributes, wire.Reflection{Originator: "aaaa", Cluster: "bbbb", ASN: 65000}, []string{block(1)})
+	messages := map[*byte]bool{}
+	for n := range 20 {
+		q := NewQueue()
+		q.Kind = wire.Kind{External: n%2 == 0, TwoOctet: n%4 == 0}
+		q.Announce(b, "\x00\x02\xfd\xe8\x00\x00\x00\x01", false)
+		taken, _ := q.Take(false)
+		messages[&taken.Buffers[0][0]] = true
+	}
+	if len(messages) != 3 {
+		t.Errorf("encoded %d times for three kinds", len(messages))
+	}
+}

@@ -27,6 +27,7 @@ type PE struct {
 	ends    int // End-of-RIB markers
 	refresh []uint8
 	closed  chan struct{}
+	coding  *bgp.MarshallingOption
 	Last    *bgp.BGPNotification // why the session ended, once Closed is
 }
 
@@ -39,6 +40,7 @@ type Options struct {
 	Families      []bgp.Family
 	Capabilities  []bgp.ParameterCapabilityInterface // in place of the usual ones
 	Silent        bool                               // do not send an OPEN
+	TwoOctet      bool                               // speak no four-octet AS numbers
 }
 
 // Connect opens the TCP connection and sends the OPEN.
@@ -55,7 +57,7 @@ func Connect(t testing.TB, o Options) *PE {
 // Over speaks BGP over a connection that is there already.
 func Over(t testing.TB, conn net.Conn, o Options) *PE {
 	t.Helper()
-	p := &PE{t: t, Conn: conn, rib: map[string]string{}, closed: make(chan struct{})}
+	p := &PE{t: t, Conn: conn, rib: map[string]string{}, closed: make(chan struct{}), coding: &bgp.MarshallingOption{Use2ByteAS: o.TwoOctet}}
 	t.Cleanup(func() { conn.Close() })
 	if !o.Silent {
 		p.Send(o.open(t))
@@ -81,9 +83,16 @@ func (o Options) open(t testing.TB) *bgp.BGPMessage {
 		for _, f := range o.Families {
 			capabilities = append(capabilities, bgp.NewCapMultiProtocol(f))
 		}
-		capabilities = append(capabilities, bgp.NewCapFourOctetASNumber(o.ASN), bgp.NewCapRouteRefresh(), bgp.NewCapEnhancedRouteRefresh())
+		capabilities = append(capabilities, bgp.NewCapRouteRefresh(), bgp.NewCapEnhancedRouteRefresh())
+		if !o.TwoOctet {
+			capabilities = append(capabilities, bgp.NewCapFourOctetASNumber(o.ASN))
+		}
 	}
-	m, err := bgp.NewBGPOpenMessage(uint16(o.ASN), o.HoldTime, netip.MustParseAddr(o.ID),
+	my := uint16(o.ASN)
+	if o.ASN > 0xffff {
+		my = bgp.AS_TRANS
+	}
+	m, err := bgp.NewBGPOpenMessage(my, o.HoldTime, netip.MustParseAddr(o.ID),
 		[]bgp.OptionParameterInterface{bgp.NewOptionParameterCapability(capabilities)})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +131,7 @@ func (p *PE) Handshake() {
 // Send sends a message.
 func (p *PE) Send(m *bgp.BGPMessage) {
 	p.t.Helper()
-	data, err := m.Serialize()
+	data, err := m.Serialize(p.coding)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -162,7 +171,7 @@ func (p *PE) read() (*bgp.BGPMessage, error) {
 	if _, err := io.ReadFull(p.Conn, body); err != nil {
 		return nil, err
 	}
-	return bgp.ParseBGPBody(h, body)
+	return bgp.ParseBGPBody(h, body, p.coding)
 }
 
 // Run hears what comes, in the background.

@@ -23,6 +23,7 @@ const (
 	Duplicate Reason = "duplicate"  // another peer's accepted route has the same key
 	Family    Reason = "family"     // the endpoint's routes are of another family
 	Redirect  Reason = "redirect"   // it would redirect traffic into the VRF of a route target
+	Loop      Reason = "loop"       // it was here before
 )
 
 // Route is one NLRI that a peer announced. Received is in Unix nanoseconds.
@@ -45,9 +46,10 @@ type Group struct {
 	Peer       string
 	Family     wire.Family
 	Attributes *wire.Attributes
-	Endpoint   string // the owner; empty in quarantine
-	Reason     Reason // empty unless in quarantine
-	Twin       bool   // holds the routes of its attributes that are duplicates
+	Scope      wire.Scope // how far its communities let it go
+	Endpoint   string     // the owner; empty in quarantine
+	Reason     Reason     // empty unless in quarantine
+	Twin       bool       // holds the routes of its attributes that are duplicates
 	Out        []Sent
 	routes     []*Route
 	whole      *out.Batch

@@ -97,6 +97,9 @@ func (s *Set) setPeer(p *Peer) error {
 	if p.ASN == 0 {
 		return invalid("asn", "0 is not an AS number")
 	}
+	if p.ASN == wire.ASTrans {
+		return invalid("asn", "%d stands for AS numbers of four octets and is nobody's (RFC 6793)", p.ASN)
+	}
 	address = address.Unmap()
 	if other, taken := s.byAddress.find(address); taken && other != p.Name {
 		return invalid("address", "%s is the address of peer %q already", p.Address, other)

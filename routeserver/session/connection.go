@@ -2,7 +2,10 @@ package session
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -179,7 +182,7 @@ func (c *connection) converse() error {
 	if err := c.receiveOpen(r, &buf); err != nil {
 		return err
 	}
-	old, n := c.slot.confirm(c, s.engine.RouterID, c.remote.ID)
+	old, n := c.slot.confirm(c, c.preferred())
 	if n != nil {
 		return n
 	}
@@ -205,6 +208,13 @@ func end(a net.Addr) netip.AddrPort {
 		return netip.AddrPort{}
 	}
 	return netip.AddrPortFrom(tcp.AddrPort().Addr().Unmap().WithZone(""), uint16(tcp.Port))
+}
+
+// preferred says whether, of two connections with the peer, the one that we opened is kept: if our BGP identifier is the
+// higher one, or the same and our AS number is (RFC 4271 section 6.8, RFC 6286 section 2.3).
+func (c *connection) preferred() bool {
+	e := c.server.engine
+	return cmp.Or(bytes.Compare(e.RouterID[:], c.remote.ID[:]), cmp.Compare(e.ASN, c.remote.ASN)) > 0
 }
 
 func (c *connection) receiveOpen(r io.Reader, buf *[]byte) error {
@@ -250,14 +260,11 @@ func (c *connection) negotiate() error {
 	}
 	switch {
 	case o.ASN != c.peer.ASN:
-		return bad(wire.BadPeerAS, nil, "the peer's AS number is not the one in the rule set")
+		return bad(wire.BadPeerAS, nil, fmt.Sprintf("the peer's AS number is %d, but %d in the rule set", o.ASN, c.peer.ASN))
 	case o.HoldTime == 1 || o.HoldTime == 2:
 		return bad(wire.BadHoldTime, nil, "hold time of less than 3 s")
-	case o.ID == [4]byte{} || o.ID == e.RouterID:
+	case o.ID == [4]byte{} || o.ID == e.RouterID && o.ASN == e.ASN: // unique within an AS (RFC 6286)
 		return bad(wire.BadIdentifier, nil, "BGP identifier is zero or our own")
-	case !o.FourOctet:
-		return bad(wire.BadCapability, []byte{65, 4, byte(e.ASN >> 24), byte(e.ASN >> 16), byte(e.ASN >> 8), byte(e.ASN)},
-			"the peer does not speak four-octet AS numbers")
 	case !common:
 		var data []byte
 		for f := range wire.Families {

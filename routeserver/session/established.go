@@ -13,7 +13,7 @@ import (
 // established is the session proper: this goroutine reads, another one writes.
 func (c *connection) established(r io.Reader, buf *[]byte) error {
 	s := c.server
-	p := s.engine.Establish(c.peer, c.remote.ID, c.remote.Families, c.remote.Restart, c.opening)
+	p := s.engine.Establish(c.peer, c.remote, c.opening)
 	if p == nil {
 		return wire.Shutdown(wire.Deconfigured, "this peer is not configured any more")
 	}
@@ -51,6 +51,7 @@ func (c *connection) read(r io.Reader, buf *[]byte, p *engine.Peer) error {
 	if c.remote.Extended {
 		limit = wire.MaxExtended
 	}
+	from := c.server.engine.Neighbour(c.peer, c.remote)
 	for {
 		c.expect(c.hold)
 		kind, body, err := wire.ReadMessage(r, buf, limit)
@@ -60,7 +61,7 @@ func (c *connection) read(r io.Reader, buf *[]byte, p *engine.Peer) error {
 		switch kind {
 		case wire.TypeKeepalive:
 		case wire.TypeUpdate:
-			u, err := wire.ParseUpdate(body, c.server.engine.ASN)
+			u, err := from.ParseUpdate(body)
 			if err != nil {
 				return err
 			}

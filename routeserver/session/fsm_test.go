@@ -18,12 +18,12 @@ func TestOpenErrors(t *testing.T) {
 		petest.Options
 		code, subcode uint8
 	}{
-		"another AS":          {petest.Options{ASN: 65001}, 2, 2},
-		"hold time 2":         {petest.Options{HoldTime: 2}, 2, 6},
-		"our own identifier":  {petest.Options{ID: "10.0.0.200"}, 2, 3},
-		"identifier 0":        {petest.Options{ID: "0.0.0.0"}, 2, 3},
-		"no family of ours":   {petest.Options{Families: []bgp.Family{bgp.RF_IPv4_UC}}, 2, 7},
-		"two-octet AS number": {petest.Options{Capabilities: capabilities(bgp.NewCapMultiProtocol(bgp.RF_EVPN))}, 2, 7},
+		"another AS":         {petest.Options{ASN: 65001}, 2, 2},
+		"hold time 2":        {petest.Options{HoldTime: 2}, 2, 6},
+		"our own identifier": {petest.Options{ID: "10.0.0.200"}, 2, 3},
+		"identifier 0":       {petest.Options{ID: "0.0.0.0"}, 2, 3},
+		"no family of ours":  {petest.Options{Families: []bgp.Family{bgp.RF_IPv4_UC}}, 2, 7},
+		"AS_TRANS alone":     {petest.Options{ASN: 23456, Capabilities: capabilities(bgp.NewCapMultiProtocol(bgp.RF_EVPN))}, 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.Local, c.Remote = "127.0.78.11", r.remote

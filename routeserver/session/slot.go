@@ -75,9 +75,9 @@ func (s *slot) busy() bool {
 }
 
 // confirm decides, when a connection has received an OPEN, whether it may go on (RFC 4271 section 6.8). Connections that
-// lose against it are stopped. local and remote are BGP identifiers. old is a session that the connection takes the place
-// of, once it is over.
-func (s *slot) confirm(c *connection, local, remote [4]byte) (old *connection, refused *wire.Notification) {
+// lose against it are stopped. ours says that, of two, the one that we opened is kept. old is a session that the connection
+// takes the place of, once it is over.
+func (s *slot) confirm(c *connection, ours bool) (old *connection, refused *wire.Notification) {
 	lost := wire.Shutdown(wire.Collision, "another connection is kept")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +97,6 @@ func (s *slot) confirm(c *connection, local, remote [4]byte) (old *connection, r
 				other.stop(lost) // the peer has opened a new one, and will not go on with the old
 				continue
 			}
-			// The connection that the side with the higher identifier opened is kept.
-			ours := string(local[:]) > string(remote[:])
 			if c.outgoing != ours {
 				return nil, lost
 			}

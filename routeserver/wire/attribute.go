@@ -57,37 +57,36 @@ func multiple(n int) func([]byte) bool {
 	return func(v []byte) bool { return len(v) > 0 && len(v)%n == 0 }
 }
 
-// rules are RFC 7606 section 7, for a session with internal peers that speak four-octet AS numbers.
+// rules are RFC 7606 section 7, for internal peers that speak four-octet AS numbers.
 var rules = map[uint8]rule{
 	attrOrigin:          {"ORIGIN", flagTransitive, func(v []byte) bool { return len(v) == 1 && v[0] <= 2 }, withdraw, false},
-	attrASPath:          {"AS_PATH", flagTransitive, validASPath, withdraw, false},
+	attrASPath:          {"AS_PATH", flagTransitive, validPath(4), withdraw, false},
 	attrNextHop:         {"NEXT_HOP", flagTransitive, exactly(4), withdraw, true}, // ours is in MP_REACH_NLRI
 	attrMED:             {"MULTI_EXIT_DISC", flagOptional, exactly(4), withdraw, false},
 	attrLocalPref:       {"LOCAL_PREF", flagTransitive, exactly(4), withdraw, false},
 	attrAtomicAggregate: {"ATOMIC_AGGREGATE", flagTransitive, exactly(0), discard, false},
-	attrAggregator:      {"AGGREGATOR", flagOptional | flagTransitive, exactly(8), discard, false},
+	attrAggregator:      {"AGGREGATOR", flagOptional | flagTransitive, validAggregator(4), discard, false},
 	attrCommunities:     {"COMMUNITIES", flagOptional | flagTransitive, multiple(4), withdraw, false},
 	attrOriginator:      {"ORIGINATOR_ID", flagOptional, exactly(4), withdraw, true},
 	attrClusterList:     {"CLUSTER_LIST", flagOptional, multiple(4), withdraw, true},
 	attrExtCommunities:  {"EXTENDED_COMMUNITIES", flagOptional | flagTransitive, multiple(8), withdraw, true},
-	attrAS4Path:         {"AS4_PATH", flagOptional | flagTransitive, func([]byte) bool { return false }, discard, true}, // RFC 6793 section 6
-	attrAS4Aggregator:   {"AS4_AGGREGATOR", flagOptional | flagTransitive, func([]byte) bool { return false }, discard, true},
+	attrAS4Path:         {"AS4_PATH", flagOptional | flagTransitive, never, discard, true}, // RFC 6793 section 6
+	attrAS4Aggregator:   {"AS4_AGGREGATOR", flagOptional | flagTransitive, never, discard, true},
 	attrPMSI:            {"PMSI_TUNNEL", flagOptional | flagTransitive, func(v []byte) bool { return len(v) >= 5 }, withdraw, false},
 	attrTunnelEncap:     {"TUNNEL_ENCAPSULATION", flagOptional | flagTransitive, validTLVs, withdraw, false},
 	attrExtCommunities6: {"IPV6_EXTENDED_COMMUNITIES", flagOptional | flagTransitive, multiple(20), withdraw, false},
 	attrLargeCommunity:  {"LARGE_COMMUNITY", flagOptional | flagTransitive, multiple(12), withdraw, false},
 }
 
-// validASPath checks segments of four-octet AS numbers.
-func validASPath(v []byte) bool {
-	for len(v) > 0 {
-		if len(v) < 2 || v[0] < 1 || v[0] > 4 || v[1] == 0 || len(v) < 2+4*int(v[1]) {
-			return false
-		}
-		v = v[2+4*int(v[1]):]
-	}
-	return true
+// externalRules take the place of rules for external peers, which have no business to send these.
+var externalRules = map[uint8]rule{
+	attrLocalPref:   {"LOCAL_PREF", flagTransitive, never, discard, true},
+	attrOriginator:  {"ORIGINATOR_ID", flagOptional, never, discard, true},
+	attrClusterList: {"CLUSTER_LIST", flagOptional, never, discard, true},
 }
+
+// never is for attributes that this neighbour must not send.
+func never([]byte) bool { return false }
 
 // validTLVs checks the outer structure of RFC 9012: type 2, length 2, value.
 func validTLVs(v []byte) bool {
@@ -98,20 +97,6 @@ func validTLVs(v []byte) bool {
 		v = v[4+int(binary.BigEndian.Uint16(v[2:])):]
 	}
 	return true
-}
-
-// asPathHas says whether an AS number is in a valid AS_PATH.
-func asPathHas(v []byte, asn uint32) bool {
-	for len(v) > 0 {
-		n := int(v[1])
-		for i := range n {
-			if binary.BigEndian.Uint32(v[2+4*i:]) == asn {
-				return true
-			}
-		}
-		v = v[2+4*n:]
-	}
-	return false
 }
 
 // appendAttribute encodes one attribute, with a two-byte length only where it is needed.

@@ -98,13 +98,3 @@ func (f Family) Fields(nlri string) map[string]any {
 	}
 	return fields
 }
-
-// Reflected is the attributes as a recipient gets them, but for the route targets.
-func (a *Attributes) Reflected(r Reflection) *Attributes {
-	b := *a
-	if b.Originator == "" {
-		b.Originator = r.Originator
-	}
-	b.ClusterList = r.Cluster + b.ClusterList
-	return &b
-}

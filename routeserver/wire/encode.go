@@ -2,10 +2,12 @@ package wire
 
 import "encoding/binary"
 
-// Reflection is what a route reflector adds to a route (RFC 4456 section 8). Without it a route is as it was received.
+// Reflection is what we add to a route: as a reflector within our AS (RFC 4456 section 8), or as its last AS beyond. The
+// zero value adds nothing: a route is as it was received.
 type Reflection struct {
 	Originator string // the announcing peer's BGP identifier, used if the route has no ORIGINATOR_ID
-	Cluster    string // our cluster identifier
+	Cluster    string // our cluster identifier; none: an external peer announced the route, and it is not reflected
+	ASN        uint32 // ours
 }
 
 // Loops says whether the route was here before: as sent by us, or as reflected by our cluster.
@@ -24,14 +26,14 @@ func (a *Attributes) Loops(routerID, cluster string) bool {
 // Equal says whether two routes may share messages.
 func (a *Attributes) Equal(b *Attributes) bool { return *a == *b }
 
-// AppendAnnouncements appends UPDATE messages that announce all NLRIs of one family with these attributes, each message
-// at most limit bytes long and without the last targets*8 bytes of its extended communities. offsets are where the
+// AppendAnnouncements appends UPDATE messages that announce all NLRIs of one family with these attributes to recipients of
+// one kind, each message at most limit bytes long and without the last targets*8 bytes of its extended communities. offsets are where the
 // messages end in dst: at each the recipient's route targets have to be written. skipped are NLRIs that do not fit.
 //
 // MP_REACH_NLRI is first (RFC 7606 section 5.1), and the extended communities are last, so that everything but the
 // recipient's route targets can be shared between recipients.
-func (a *Attributes) AppendAnnouncements(dst []byte, f Family, nlris []string, r Reflection, targets, limit int) (all []byte, ends []int, skipped []string) {
-	tail := a.tail(r, targets)
+func (a *Attributes) AppendAnnouncements(dst []byte, f Family, nlris []string, r Reflection, k Kind, targets, limit int) (all []byte, ends []int, skipped []string) {
+	tail := a.tail(r, k, targets)
 	fixed := HeaderLength + 4 + 4 + 5 + len(a.NextHop) + len(tail) + 8*targets
 	for i := 0; i < len(nlris); {
 		start, size := i, fixed
@@ -71,27 +73,27 @@ func (a *Attributes) announcement(dst []byte, f Family, nlris []string, tail []b
 }
 
 // tail is everything after MP_REACH_NLRI, but for the recipient's route targets.
-func (a *Attributes) tail(r Reflection, targets int) []byte {
-	t := append([]byte(nil), a.Path...)
-	originator := a.Originator
-	if originator == "" {
-		originator = r.Originator
+func (a *Attributes) tail(r Reflection, k Kind, targets int) []byte {
+	sent := a.Towards(k, r)
+	t := []byte(sent.Path)
+	if k.TwoOctet {
+		t = narrow(sent.Path)
 	}
-	if originator != "" {
-		t = appendAttribute(t, flagOptional, attrOriginator, []byte(originator))
+	if sent.Originator != "" {
+		t = appendAttribute(t, flagOptional, attrOriginator, []byte(sent.Originator))
 	}
-	if list := r.Cluster + a.ClusterList; list != "" {
-		t = appendAttribute(t, flagOptional, attrClusterList, []byte(list))
+	if sent.ClusterList != "" {
+		t = appendAttribute(t, flagOptional, attrClusterList, []byte(sent.ClusterList))
 	}
-	if n := len(a.Communities) + 8*targets; n == 0 {
-		return t
-	} else if n > 255 {
+	switch n := len(sent.Communities) + 8*targets; {
+	case n == 0:
+	case n > 255:
 		t = append(t, flagOptional|flagTransitive|flagExtended, attrExtCommunities)
 		t = binary.BigEndian.AppendUint16(t, uint16(n))
-	} else {
+	default:
 		t = append(t, flagOptional|flagTransitive, attrExtCommunities, byte(n))
 	}
-	return append(t, a.Communities...)
+	return append(t, sent.Communities...)
 }
 
 // withdrawalHead is what an UPDATE of withdrawals has beside its NLRIs. All NLRIs fit into the rest of any message.

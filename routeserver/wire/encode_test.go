@@ -34,7 +34,7 @@ func TestAnnouncementsAreWhatGobgpReads(t *testing.T) {
 			b[10], b[11] = byte(i>>8), byte(i)
 			nlris[i] = string(b)
 		}
-		all, ends, skipped := a.AppendAnnouncements(nil, VPLS, nlris, reflection, len(targets)/8, MaxLength)
+		all, ends, skipped := a.AppendAnnouncements(nil, VPLS, nlris, reflection, Kind{}, len(targets)/8, MaxLength)
 		if len(skipped) > 0 {
 			t.Fatalf("%d skipped", len(skipped))
 		}
@@ -87,10 +87,10 @@ func TestWithdrawalsAreWhatGobgpReads(t *testing.T) {
 func TestARouteThatFitsIntoNoMessageIsSkipped(t *testing.T) {
 	a := &Attributes{NextHop: "\xc0\x00\x02\x01", Communities: string(make([]byte, 8*510))}
 	nlri := mustParse(t, sample(t, false)).Reach
-	if _, ends, skipped := a.AppendAnnouncements(nil, VPLS, nlri, reflection, 1, MaxLength); len(ends) != 0 || len(skipped) != 1 {
+	if _, ends, skipped := a.AppendAnnouncements(nil, VPLS, nlri, reflection, Kind{}, 1, MaxLength); len(ends) != 0 || len(skipped) != 1 {
 		t.Errorf("%d messages, %d skipped", len(ends), len(skipped))
 	}
-	all, ends, skipped := a.AppendAnnouncements(nil, VPLS, nlri, reflection, 1, MaxExtended)
+	all, ends, skipped := a.AppendAnnouncements(nil, VPLS, nlri, reflection, Kind{}, 1, MaxExtended)
 	if len(ends) != 1 || len(skipped) != 0 {
 		t.Fatalf("%d messages, %d skipped", len(ends), len(skipped))
 	}

@@ -136,7 +136,7 @@ func TestFamiliesAsGobgpSpeaksThem(t *testing.T) {
 				t.Errorf("%s: %x is %s", f, n, f.Text(n))
 			}
 		}
-		all, ends, skipped := u.Attributes.AppendAnnouncements(nil, f, u.Reach, reflection, 1, MaxLength)
+		all, ends, skipped := u.Attributes.AppendAnnouncements(nil, f, u.Reach, reflection, Kind{}, 1, MaxLength)
 		withdrawals, wends := AppendWithdrawals(nil, f, u.Reach, MaxLength)
 		if len(skipped) > 0 {
 			t.Fatalf("%s: %d skipped", f, len(skipped))
@@ -276,7 +276,7 @@ func TestMembership(t *testing.T) {
 		t.Error("bits beyond the prefix are in the key")
 	}
 	var kinds []string
-	for stream := AllTargets([4]byte{10, 0, 0, 1}); len(stream) > 0; {
+	for stream := AllTargets([4]byte{10, 0, 0, 1}, 65000, Kind{}); len(stream) > 0; {
 		m, err := bgp.ParseBGPMessage(stream)
 		if err != nil {
 			t.Fatal(err)

@@ -18,42 +18,72 @@ func FuzzParseUpdate(f *testing.F) {
 	for family, nlris := range samples(f) {
 		f.Add(message(f, family, nlris))
 	}
+	f.Add(foreign(f, "65001 {64999 4200000001} (65009) 65002"))
+	f.Add(body(f, attr(flagTransitive, attrASPath, asPath(2, "65001 23456")...), attr(0xc0, attrAS4Path, asPath(4, "4200000001")...),
+		attr(0xc0, attrAggregator, 0x5b, 0xa0, 192, 0, 2, 1), attr(0xc0, attrAS4Aggregator, 250, 86, 234, 1, 192, 0, 2, 1)))
 	f.Add(EndOfRIB(VPLS)[HeaderLength:])
 	f.Add([]byte{0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		u, err := ParseUpdate(body, 65000)
-		if err != nil {
-			var n *Notification
-			if !errors.As(err, &n) || n.Code != UpdateError || u != nil {
-				t.Fatalf("error %v", err)
-			}
-			return
-		}
-		if u.Malformed != "" || len(u.Reach) == 0 {
-			return
-		}
-		for _, n := range u.Reach {
-			rd := len(u.ReachFamily.RD(n)) == 8 || formats[u.ReachFamily].rd == nil
-			if u.ReachFamily.Key(n) == "" || !rd || len(u.ReachFamily.Fields(n)) == 0 {
-				t.Fatalf("NLRI %x has no key, RD or fields", n)
-			}
-		}
-		u.Attributes.Describe()
-		all, ends, skipped := u.Attributes.AppendAnnouncements(nil, u.ReachFamily, u.Reach, reflection, 1, MaxExtended)
-		if len(skipped) > 0 {
-			return
-		}
-		target := "\x00\x02\xfd\xe8\x00\x00\x00\x01"
-		for _, m := range finished(all, ends, target) {
-			again, err := ParseUpdate(m[HeaderLength:], 65000)
-			if err != nil || again.Malformed != "" {
-				t.Fatalf("what was accepted is not read back: %v, %+v", err, again)
-			}
-			if again.Attributes.Path != u.Attributes.Path || again.Attributes.RTs != target || again.Attributes.Communities != u.Attributes.Communities {
-				t.Fatalf("read back as %+v, was %+v", again.Attributes, u.Attributes)
-			}
+		for _, from := range []Neighbour{
+			{ASN: 65000, Own: 65000}, {ASN: 65001, Own: 65000}, {ASN: 65000, Own: 65000, TwoOctet: true}, {ASN: 65001, Own: 65000, TwoOctet: true},
+		} {
+			fuzzUpdate(t, from, body)
 		}
 	})
+}
+
+func fuzzUpdate(t *testing.T, from Neighbour, body []byte) {
+	u, err := from.ParseUpdate(body)
+	if err != nil {
+		var n *Notification
+		if !errors.As(err, &n) || n.Code != UpdateError || u != nil {
+			t.Fatalf("error %v", err)
+		}
+		return
+	}
+	if u.Malformed != "" || len(u.Reach) == 0 {
+		return
+	}
+	for _, n := range u.Reach {
+		rd := len(u.ReachFamily.RD(n)) == 8 || formats[u.ReachFamily].rd == nil
+		if u.ReachFamily.Key(n) == "" || !rd || len(u.ReachFamily.Fields(n)) == 0 {
+			t.Fatalf("NLRI %x has no key, RD or fields", n)
+		}
+	}
+	u.Attributes.Describe()
+	for _, k := range []Kind{{}, {External: true}, {TwoOctet: true}, {External: true, TwoOctet: true}} {
+		fuzzAnnounce(t, u, from, k)
+	}
+}
+
+// fuzzAnnounce: what was accepted from one neighbour can be sent to another kind, which reads what it is to read.
+func fuzzAnnounce(t *testing.T, u *Update, from Neighbour, k Kind) {
+	r := Reflection{ASN: 65000}
+	if !from.External() {
+		r = reflectionOf(65000)
+	}
+	all, ends, skipped := u.Attributes.AppendAnnouncements(nil, u.ReachFamily, u.Reach, r, k, 1, MaxExtended)
+	if len(skipped) > 0 {
+		return
+	}
+	want := u.Attributes.Towards(k, r)
+	reader := Neighbour{ASN: 65000, Own: 65000, TwoOctet: k.TwoOctet}
+	if k.External {
+		reader.Own = 65002
+	}
+	target := "\x00\x02\xfd\xe8\x00\x00\x00\x01"
+	for _, m := range finished(all, ends, target) {
+		again, err := reader.ParseUpdate(m[HeaderLength:])
+		if err != nil || again.Malformed != "" {
+			t.Fatalf("what was accepted is not read back: %v, %+v", err, again)
+		}
+		if k.TwoOctet { // the path was put together anew
+			continue
+		}
+		if got := again.Attributes; got.Path != want.Path || got.RTs != target || got.Communities != want.Communities || got.Originator != want.Originator {
+			t.Fatalf("read back as %+v, was %+v", got, want)
+		}
+	}
 }
 
 // FuzzReadMessage: framing never panics, and a message that is read is as long as it says.

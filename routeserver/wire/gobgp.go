@@ -26,8 +26,6 @@ type Open struct {
 	Restart    Restart
 }
 
-const asTrans = 23456 // RFC 6793
-
 // Message encodes an OPEN that offers all families and capabilities that we have.
 func (o *Open) Message() ([]byte, error) {
 	caps := []bgp.ParameterCapabilityInterface{}
@@ -47,11 +45,7 @@ func (o *Open) Message() ([]byte, error) {
 		}
 		caps = append(caps, bgp.NewCapGracefulRestart(r.Restarting, false, r.Seconds, tuples))
 	}
-	as := uint16(asTrans)
-	if o.ASN <= 0xffff {
-		as = uint16(o.ASN)
-	}
-	m, err := bgp.NewBGPOpenMessage(as, o.HoldTime, netip.AddrFrom4(o.ID),
+	m, err := bgp.NewBGPOpenMessage(twoOctets(o.ASN), o.HoldTime, netip.AddrFrom4(o.ID),
 		[]bgp.OptionParameterInterface{bgp.NewOptionParameterCapability(caps)})
 	if err != nil {
 		return nil, err

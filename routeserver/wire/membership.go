@@ -1,7 +1,5 @@
 package wire
 
-import "encoding/binary"
-
 // Route target membership NLRIs (RFC 4684 section 4): length in bits 1, and of origin AS 4 and route target 8 as many
 // bytes as that takes. No bits at all stand for every route target.
 const (
@@ -22,7 +20,8 @@ func splitMembership(buf []byte) (int, bool, bool) {
 
 func keyMembership(nlri string) string { return nlri[:1] + masked(nlri[1:]+"\x00", int(nlri[0])) }
 
-// Covers says whether a membership NLRI asks for a route target. The origin AS does not matter within an AS.
+// Covers says whether a membership NLRI asks for a route target. Its origin AS does not matter: it tells the memberships of
+// different ASes apart, and so it is a part of the key.
 func Covers(nlri string, rt RT) bool {
 	bits := int(nlri[0])
 	if bits <= membershipAS {
@@ -45,17 +44,10 @@ func WholeTarget(nlri string) (rt RT, one bool) {
 	return RT([]byte(nlri[5:])), true
 }
 
-// AllTargets is an UPDATE that asks a neighbour for the routes of every route target, as route reflectors do, and the
-// End-of-RIB after it. A neighbour that constrains routes would send none without it.
-func AllTargets(nextHop [4]byte) []byte {
-	m := append(header(nil, TypeUpdate), 0, 0, 0, 0, flagOptional, attrReach, 10)
-	m = binary.BigEndian.AppendUint16(m, RTC.AFI())
-	m = append(m, RTC.SAFI(), 4)
-	m = append(m, nextHop[:]...)
-	m = append(m, 0, 0) // reserved; the NLRI
-	m = appendAttribute(m, flagTransitive, attrOrigin, []byte{0})
-	m = appendAttribute(m, flagTransitive, attrASPath, nil)
-	m = appendAttribute(m, flagTransitive, attrLocalPref, []byte{0, 0, 0, 100})
-	binary.BigEndian.PutUint16(m[HeaderLength+2:], uint16(len(m)-HeaderLength-4))
-	return append(finish(m, 0), EndOfRIB(RTC)...)
+// AllTargets is an UPDATE that asks a neighbour of a kind for the routes of every route target, as route reflectors do, and
+// the End-of-RIB after it. A neighbour that constrains routes would send none without it. asn is ours.
+func AllTargets(nextHop [4]byte, asn uint32, k Kind) []byte {
+	a := Attributes{NextHop: string(nextHop[:]), Path: "\x40\x01\x01\x00\x40\x02\x00"} // ORIGIN and an empty AS_PATH
+	m, _, _ := a.AppendAnnouncements(nil, RTC, []string{"\x00"}, Reflection{ASN: asn}, k, 0, MaxLength)
+	return append(m, EndOfRIB(RTC)...)
 }

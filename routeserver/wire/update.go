@@ -13,6 +13,7 @@ type Attributes struct {
 	ClusterList string // 4 bytes each
 	RTs         string // route targets, 8 bytes each, in the order received, without repetitions
 	Communities string // the other extended communities, 8 bytes each
+	Loop        bool   // the route was here before: our AS number is in AS_PATH, or Loops says so
 }
 
 // Update is a checked UPDATE message.
@@ -26,7 +27,6 @@ type Update struct {
 	Malformed     string   // why the NLRIs in Reach are to be treated as withdrawn (RFC 7606); empty if they are fine
 	Discarded     []string // attributes that were wrong and do no harm when left out
 	Ignored       int      // NLRIs of a form that is not for us
-	Loop          bool     // our own AS number is in AS_PATH
 }
 
 // fatal is an error after which the rest of the stream cannot be trusted.
@@ -37,16 +37,23 @@ func fatal(subcode uint8, format string, args ...any) error {
 // update is the state of one parse.
 type update struct {
 	Update
-	asn            uint32
+	from           Neighbour
 	seen           [4]uint64 // bit per attribute type
 	reach, unreach bool
 	path           []byte
+	first          uint32 // of AS_PATH; 0: there is none
+	old            twoOctet
 }
 
-// ParseUpdate checks the body of an UPDATE from an internal peer of AS asn, as RFC 4271 section 6.3 and RFC 7606 ask. The
-// error is a *Notification: the session must end. Nothing in the result shares memory with body.
+// ParseUpdate is Neighbour.ParseUpdate for an internal peer of AS asn with four-octet AS numbers.
 func ParseUpdate(body []byte, asn uint32) (*Update, error) {
-	u := &update{asn: asn}
+	return Neighbour{ASN: asn, Own: asn}.ParseUpdate(body)
+}
+
+// ParseUpdate checks the body of an UPDATE from a neighbour, as RFC 4271 section 6.3 and RFC 7606 ask. The error is a
+// *Notification: the session must end. Nothing in the result shares memory with body.
+func (n Neighbour) ParseUpdate(body []byte) (*Update, error) {
+	u := &update{from: n}
 	u.Attributes = &Attributes{}
 	if len(body) < 4 {
 		return nil, fatal(MalformedList, "UPDATE is too short")
@@ -66,6 +73,9 @@ func ParseUpdate(body []byte, asn uint32) (*Update, error) {
 	}
 	if err := u.attributes(rest[2 : 2+total]); err != nil {
 		return nil, err
+	}
+	if n.TwoOctet {
+		u.widen()
 	}
 	if len(u.Reach) > 0 {
 		u.mandatory()
@@ -123,7 +133,7 @@ func (u *update) attribute(flags, kind uint8, value []byte) error {
 		u.Discarded = append(u.Discarded, fmt.Sprintf("attribute %d again", kind)) // RFC 7606 section 3 g
 		return nil
 	}
-	r, known := rules[kind]
+	r, known := u.from.rule(kind)
 	if !known {
 		return u.unknown(flags, kind, value)
 	}
@@ -156,10 +166,33 @@ func (u *update) known(flags, kind uint8, value []byte, drop bool) {
 	case attrExtCommunities:
 		u.extCommunities(value)
 	case attrASPath:
-		u.Loop = asPathHas(value, u.asn)
+		if !u.from.TwoOctet {
+			u.takePath(value)
+		}
+	case attrExtCommunities6:
+		if u.from.External() {
+			value = []byte(transitive6(string(value)))
+			drop = len(value) == 0
+		}
+	}
+	if u.from.TwoOctet {
+		u.old.take(flags, kind, value)
 	}
 	if !drop {
 		u.path = appendAttribute(u.path, flags, kind, value)
+	}
+}
+
+// takePath looks at a well-formed AS_PATH with four-octet AS numbers.
+func (u *update) takePath(v []byte) {
+	u.Attributes.Loop = pathHas(v, u.from.Own)
+	if len(v) > 0 {
+		u.first = binary.BigEndian.Uint32(v[2:])
+	}
+	for ; u.from.External() && len(v) > 0; v = v[2+4*int(v[1]):] {
+		if v[0] >= asConfedSequence { // RFC 5065 section 5
+			u.malformed("AS_PATH with segments of a confederation, which only internal peers may send")
+		}
 	}
 }
 
@@ -178,6 +211,7 @@ func (u *update) extCommunities(value []byte) {
 	var targets, others []byte
 	for ; len(value) > 0; value = value[8:] {
 		switch {
+		case value[0]&0x40 != 0 && u.from.External(): // not to leave its AS (RFC 4360 section 6)
 		case !isRT(value):
 			others = append(others, value[:8]...)
 		case !contains(targets, value[:8]):
@@ -196,12 +230,16 @@ func contains(communities, one []byte) bool {
 	return false
 }
 
-// mandatory is RFC 7606 section 3 d; LOCAL_PREF is mandatory within an AS.
+// mandatory is RFC 7606 section 3 d; LOCAL_PREF is mandatory within an AS. Beyond, the first AS of the path has to be the
+// neighbour's (RFC 4271 section 6.3, RFC 7606 section 7.2).
 func (u *update) mandatory() {
 	for _, kind := range []uint8{attrOrigin, attrASPath, attrLocalPref} {
-		if u.seen[0]&(1<<kind) == 0 {
+		if u.seen[0]&(1<<kind) == 0 && !(kind == attrLocalPref && u.from.External()) {
 			u.malformed("%s is missing", rules[kind].name)
 		}
+	}
+	if u.from.External() && u.first != u.from.ASN {
+		u.malformed("AS_PATH begins with AS %d, not with the peer's AS %d", u.first, u.from.ASN)
 	}
 }
 

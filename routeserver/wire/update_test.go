@@ -79,7 +79,7 @@ func with(t *testing.T, flags, kind byte, value ...byte) []byte {
 	return body
 }
 
-func without(t *testing.T, kind byte) []byte {
+func without(t testing.TB, kind byte) []byte {
 	t.Helper()
 	body := sample(t, false)
 	kept := append([]byte(nil), body[:4]...)
@@ -222,7 +222,7 @@ func TestEndOfRIBAndLoops(t *testing.T) {
 	}
 	body = append(body, data...)
 	body[2], body[3] = byte((len(body)-4)>>8), byte(len(body)-4)
-	if !mustParse(t, body).Loop {
+	if !mustParse(t, body).Attributes.Loop {
 		t.Error("our own AS number in AS_PATH was not seen")
 	}
 }

@@ -41,8 +41,8 @@ type options struct {
 
 const intro = `weft-routeserver: a BGP route server that joins endpoints into pools by rewriting route targets.
 
-It waits for its rule set on the control API (or takes the one in --state), then accepts iBGP sessions from the
-peers that the rule set names, by their source address.
+It waits for its rule set on the control API (or takes the one in --state), then accepts BGP sessions from the
+peers that the rule set names, by their source address: internal ones of its own AS, and external ones.
 
 `
 
@@ -54,7 +54,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	control := f.String("control", "127.0.0.1:9179", "`address:port` of the control API")
 	tokenFile := f.String("token-file", "", "`file` with the control API's bearer token (required)")
 	state := f.String("state", "", "`directory` that keeps the rule set (required)")
-	asn := f.Uint("asn", 65000, "AS `number` of the region")
+	asn := f.Uint("asn", 65000, "AS `number` of the region; peers with another one are external")
 	routerID := f.String("router-id", "", "BGP identifier, an `IPv4 address` (default: that of --listen)")
 	clusterID := f.String("cluster-id", "", "route reflection cluster, an `IPv4 address` (default: --router-id)")
 	wait := f.Duration("confirm-wait", 5*time.Second, "`time` to wait after a start for the controller to confirm the rule set, before serving it anyway")
@@ -68,7 +68,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	stale := f.Duration("stale-time", 3*time.Minute, "`time` for which routes of a PE that restarts are kept at most, whatever it asks for")
 	deferral := f.Duration("restart-deferral", 45*time.Second, "`time` that End-of-RIB waits at most for that of all PEs, after our own restart")
 	passwords := f.String("password-file", "", "`file` with lines \"address password\": neighbours that must use TCP-MD5 (RFC 2385)")
-	hops := f.Int("ttl-security", 0, "accept packets only from neighbours within this many `hops` (GTSM, RFC 5082), who have to send with TTL 255; 0: off")
+	hops := f.Int("ttl-security", 0, "accept packets only from neighbours within this many `hops` (GTSM, RFC 5082), who have to send with TTL 255; 0: off, and neighbours, external ones too, may be any number of hops away")
 	maxRoutes := f.Int("max-routes", 100000, "end the session of a peer that announces more `routes` than this; 0: no bound")
 	var stations []string
 	f.Func("bmp", "tell the BMP station at `host:port` about sessions and routes (RFC 7854, RFC 8671); may be given several times", func(text string) error {

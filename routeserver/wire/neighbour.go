@@ -1,0 +1,30 @@
+package wire
+
+// Neighbour is who sent an UPDATE, as far as that decides how it is read.
+type Neighbour struct {
+	ASN      uint32 // the neighbour's AS number
+	Own      uint32 // ours
+	TwoOctet bool   // it does not speak four-octet AS numbers (RFC 6793)
+}
+
+// External says whether the neighbour is of another AS.
+func (n Neighbour) External() bool { return n.ASN != n.Own }
+
+// Kind is the neighbour as a recipient.
+func (n Neighbour) Kind() Kind { return Kind{External: n.External(), TwoOctet: n.TwoOctet} }
+
+// rule finds how an attribute from this neighbour has to look.
+func (n Neighbour) rule(kind uint8) (r rule, known bool) {
+	if n.External() {
+		if r, known = externalRules[kind]; known {
+			return r, true
+		}
+	}
+	if n.TwoOctet {
+		if r, known = twoOctetRules[kind]; known {
+			return r, true
+		}
+	}
+	r, known = rules[kind]
+	return r, known
+}

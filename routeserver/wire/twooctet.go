@@ -1,0 +1,139 @@
+package wire
+
+import "encoding/binary"
+
+// Neighbours without four-octet AS numbers (RFC 6793): what they send is turned into what others send as it is read, and
+// what they are sent is turned back as it is encoded, so that nothing in between knows of them.
+
+// ASTrans stands for an AS number that does not fit into two octets.
+const ASTrans = 23456
+
+// twoOctets is an AS number as such a neighbour sees it.
+func twoOctets(asn uint32) uint16 {
+	if asn > 0xffff {
+		return ASTrans
+	}
+	return uint16(asn)
+}
+
+// twoOctetRules take the place of rules for such neighbours. None of these is carried on as it came.
+var twoOctetRules = map[uint8]rule{
+	attrASPath:        {"AS_PATH", flagTransitive, validPath(2), withdraw, true},
+	attrAggregator:    {"AGGREGATOR", flagOptional | flagTransitive, validAggregator(2), discard, true},
+	attrAS4Path:       {"AS4_PATH", flagOptional | flagTransitive, func(v []byte) bool { return len(v) > 0 && validPath(4)(v) }, discard, true},
+	attrAS4Aggregator: {"AS4_AGGREGATOR", flagOptional | flagTransitive, validAggregator(4), discard, true},
+}
+
+// twoOctet is what such a neighbour's UPDATE said; nil is not there.
+type twoOctet struct {
+	path, aggregator, path4, aggregator4 []byte
+	aggregatorFlags                      uint8
+}
+
+// take notes an attribute of twoOctetRules.
+func (o *twoOctet) take(flags, kind uint8, value []byte) {
+	value = value[:len(value):len(value)]
+	switch kind {
+	case attrASPath:
+		o.path = append([]byte{}, value...) // not nil, even if empty
+	case attrAggregator:
+		o.aggregator, o.aggregatorFlags = value, flags
+	case attrAS4Path:
+		o.path4 = value
+	case attrAS4Aggregator:
+		o.aggregator4 = value
+	}
+}
+
+// widen puts the four-octet AS_PATH and AGGREGATOR together (RFC 6793 section 4.2.3).
+func (u *update) widen() {
+	o := &u.old
+	if o.aggregator != nil {
+		wide := append([]byte{0, 0}, o.aggregator...)
+		switch {
+		case o.aggregator4 == nil:
+		case binary.BigEndian.Uint16(o.aggregator) != ASTrans: // somebody who knows two octets aggregated after AS4_* was made
+			o.path4 = nil
+		default:
+			wide = o.aggregator4
+		}
+		u.path = appendAttribute(u.path, o.aggregatorFlags, attrAggregator, wide)
+	}
+	if o.path == nil {
+		return
+	}
+	path := readPath(o.path, 2)
+	if o.path4 != nil {
+		path4 := readPath(o.path4, 4)
+		if whole := len(path4); len(plain(path4)) < whole { // section 6
+			u.Discarded = append(u.Discarded, "confederation segments of AS4_PATH")
+		}
+		path = merge(path, plain(path4))
+	}
+	value := writePath(path, 4)
+	u.takePath(value)
+	u.path = appendAttribute(u.path, flagTransitive, attrASPath, value)
+}
+
+// merge puts AS numbers that neighbours without four-octet ones have added in front of what AS4_PATH says (section 4.2.3).
+func merge(path, path4 []segment) []segment {
+	added := pathLength(path) - pathLength(path4)
+	if added < 0 || len(path4) == 0 {
+		return path
+	}
+	var merged []segment
+	for _, s := range path {
+		if added == 0 && !s.confederation() {
+			break
+		}
+		if s.kind == asSequence && len(s.ases) > added {
+			merged = append(merged, segment{asSequence, s.ases[:added]})
+			break
+		}
+		merged = append(merged, s)
+		added -= s.length()
+	}
+	if last := len(merged) - 1; last >= 0 && merged[last].kind == asSequence && path4[0].kind == asSequence &&
+		len(merged[last].ases)+len(path4[0].ases) <= maxSegment {
+		joined := append(merged[last].ases[:len(merged[last].ases):len(merged[last].ases)], path4[0].ases...)
+		merged[last] = segment{asSequence, joined}
+		path4 = path4[1:]
+	}
+	return append(merged, path4...)
+}
+
+// narrow gives encoded attributes as a neighbour without four-octet AS numbers reads them (section 4.2.2).
+func narrow(run string) []byte {
+	var narrowed []byte
+	EachAttribute(run, func(flags, kind uint8, value, whole string) {
+		switch kind {
+		case attrASPath:
+			path := readPath(value, 4)
+			narrowed = appendAttribute(narrowed, flags, kind, writePath(path, 2))
+			if path4 := plain(path); !mappable(path) && len(path4) > 0 {
+				narrowed = appendAttribute(narrowed, flagOptional|flagTransitive, attrAS4Path, writePath(path4, 4))
+			}
+		case attrAggregator:
+			asn := number(value, 4)
+			narrowed = appendAttribute(narrowed, flags, kind, append(binary.BigEndian.AppendUint16(nil, twoOctets(asn)), value[4:]...))
+			if asn > 0xffff {
+				narrowed = appendAttribute(narrowed, flags, attrAS4Aggregator, []byte(value))
+			}
+		default:
+			narrowed = append(narrowed, whole...)
+		}
+	})
+	return narrowed
+}
+
+// mappable says whether all AS numbers fit into two octets.
+func mappable(path []segment) bool {
+	for _, s := range path {
+		for _, asn := range s.ases {
+			if asn > 0xffff {
+				return false
+			}
+		}
+	}
+	return true
+}
