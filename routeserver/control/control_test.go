@@ -30,6 +30,7 @@ type house struct {
 	url    string
 	bgp    string
 	engine *engine.Engine
+	server *control.Server
 }
 
 func build(t *testing.T) *house {
@@ -69,7 +70,7 @@ func build(t *testing.T) *house {
 	for !sessions.Serving() {
 		time.Sleep(time.Millisecond)
 	}
-	return &house{t, server.URL, listen.String(), e}
+	return &house{t, server.URL, listen.String(), e, api}
 }
 
 // do calls the API and gives status and body.
@@ -247,7 +248,7 @@ func TestRoutesExplainStatusEventsAndMetrics(t *testing.T) {
 	explain("from=ea&to=eb&nlri=65000:1:1", "not-sent", "b of endpoint eb has no session")
 
 	status, text := h.do("GET", "/metrics", "")
-	for _, line := range []string{"weft_routeserver_generation 7", `weft_routeserver_peer_session_up{peer="a"} 1`, `weft_routeserver_peer_session_up{peer="b"} 0`, `weft_routeserver_peer_routes_quarantined{peer="a"} 1`} {
+	for _, line := range []string{"weft_routeserver_generation 7", `weft_routeserver_peer_session_up{peer="a"} 1`, `weft_routeserver_peer_session_up{peer="b"} 0`, `weft_routeserver_peer_routes_quarantined{peer="a",reason="foreign-rt"} 1`} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("metrics (%d) lack %s", status, line)
 		}

@@ -24,6 +24,9 @@ type sessionStatus struct {
 	StaleUntil  *time.Time `json:"stale_until,omitempty"`
 	Backlog     int        `json:"backlog"`
 	LastError   string     `json:"last_error"`
+
+	errorClass string
+	account    *engine.Account
 }
 
 func (s *Server) sessions() []sessionStatus {
@@ -37,6 +40,7 @@ func (s *Server) sessions() []sessionStatus {
 		st := sessionStatus{
 			Peer: p.Name, Address: p.Address, State: idle, Families: p.Families,
 			PrefixesIn: p.In, PrefixesOut: p.Out, Quarantined: p.Quarantined, Stale: p.Stale,
+			account: p.Account,
 		}
 		if until := p.StaleUntil.UTC(); !p.StaleUntil.IsZero() {
 			st.StaleUntil = &until
@@ -44,6 +48,7 @@ func (s *Server) sessions() []sessionStatus {
 		if state, there := states[p.Name]; there {
 			since := state.Since.UTC()
 			st.State, st.Since, st.LastError, st.Backlog = state.State, &since, state.LastError, state.Backlog
+			st.errorClass = state.ErrorClass
 		}
 		list = append(list, st)
 	}

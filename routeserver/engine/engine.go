@@ -54,6 +54,7 @@ type Engine struct {
 	watchers  map[*Watcher]struct{}
 	feeds     []*Feed
 	tallies   map[string]*Tally
+	durations durations
 	counters  Counters
 	onChange  func(set *ruleset.Set, peers []string)
 	changed   chan struct{} // closed and replaced when loaded or confirmed changes

@@ -51,7 +51,6 @@ func (t *Tally) loop(a *wire.Attributes, routerID, cluster string) {
 type Sizes struct {
 	In, Accepted, Out [wire.Families]int
 	Quarantined       map[rib.Reason]int
-	Stale             int
 }
 
 // Account is a peer of the rule set, counted.
@@ -86,7 +85,6 @@ func (e *Engine) account(a *Account, all map[string]*Account) {
 		a.Tally = *t
 		a.Refused = maps.Clone(t.Refused)
 	}
-	a.Stale, _ = e.staleOf(a.Peer)
 	in := e.table.Ins()[a.Peer]
 	if in == nil {
 		return

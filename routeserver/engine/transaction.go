@@ -191,6 +191,9 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 	e.mu.Unlock()
 	receipt.Peers = wait()
 	receipt.total(start)
+	if changed {
+		e.durations.observe(receipt)
+	}
 	return receipt, nil
 }
 

@@ -138,24 +138,25 @@ type PeerView struct {
 	StaleUntil           time.Time // when they go, if it is not back; zero: it is, or there are none
 	Up                   bool
 	Families             []string
+	Account              *Account
 }
 
 // PeerViews lists all peers of the rule set, sorted by name.
 func (e *Engine) PeerViews() []PeerView {
+	accounts := e.Accounts()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	sent := map[string]int{}
-	for _, in := range e.table.Ins() {
-		for _, g := range in.Groups() {
-			for _, s := range g.Out {
-				sent[s.Peer] += g.Len()
-			}
-		}
-	}
 	views := []PeerView{}
-	for _, name := range e.set.Peers() {
-		peer, _ := e.set.Peer(name)
-		v := PeerView{Name: name, Address: peer.Address, Out: sent[name], Families: []string{}}
+	for _, a := range accounts {
+		name := a.Peer
+		peer, stays := e.set.Peer(name)
+		if !stays {
+			continue
+		}
+		v := PeerView{Name: name, Address: peer.Address, Families: []string{}, Account: a}
+		for _, n := range a.Out {
+			v.Out += n
+		}
 		if in := e.table.Ins()[name]; in != nil {
 			v.In, v.Quarantined = in.Len(), in.Quarantined()
 		}

@@ -131,7 +131,7 @@ func (c *connection) run() {
 		_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second))
 		_, _ = c.conn.Write(n.Message())
 	}
-	c.slot.remove(c, why.Error())
+	c.slot.remove(c, why)
 	close(c.over)
 	c.server.log.Info("BGP connection ended", "peer", c.peer.Name, "state", c.now(), "reason", why)
 }

@@ -22,10 +22,11 @@ var progress = map[string]int{Idle: 0, Active: 1, Connect: 2, OpenSent: 3, OpenC
 
 // State is a peer's session as people see it.
 type State struct {
-	State     string
-	Since     time.Time
-	LastError string
-	Backlog   int // routes that wait to be written
+	State      string
+	Since      time.Time
+	LastError  string
+	ErrorClass string // of LastError, for counting
+	Backlog    int    // routes that wait to be written
 }
 
 // slot is where the connections with one peer meet.
@@ -33,7 +34,7 @@ type slot struct {
 	mu        sync.Mutex
 	conns     []*connection
 	since     time.Time
-	lastError string
+	lastError error
 }
 
 func (s *slot) add(c *connection) {
@@ -42,7 +43,7 @@ func (s *slot) add(c *connection) {
 	s.conns = append(s.conns, c)
 }
 
-func (s *slot) remove(c *connection, why string) {
+func (s *slot) remove(c *connection, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.conns {
@@ -124,7 +125,10 @@ func (s *slot) establish(c *connection) bool {
 func (s *slot) state() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := State{State: Active, Since: s.since, LastError: s.lastError}
+	st := State{State: Active, Since: s.since}
+	if s.lastError != nil {
+		st.LastError, st.ErrorClass = s.lastError.Error(), wire.ErrorClass(s.lastError)
+	}
 	for _, c := range s.conns {
 		if now := c.now(); progress[now] > progress[st.State] {
 			st.State = now

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -76,6 +77,23 @@ func (n *Notification) Error() string {
 		text += " (" + n.Text + ")"
 	}
 	return text
+}
+
+var errorClasses = map[uint8]string{
+	HeaderError: "message-header", OpenError: "open", UpdateError: "update", HoldTimerExpired: "hold-timer", FSMError: "fsm",
+	Cease: "cease", RefreshError: "route-refresh", SendHoldExpired: "send-hold",
+}
+
+// ErrorClass is one word for why a connection ended: the kind of its NOTIFICATION, or transport if there was none.
+func ErrorClass(err error) string {
+	n := (*Notification)(nil)
+	if !errors.As(err, &n) {
+		return "transport"
+	}
+	if class := errorClasses[n.Code]; class != "" {
+		return class
+	}
+	return "unknown"
 }
 
 // Message encodes the notification.
