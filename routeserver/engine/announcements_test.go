@@ -20,7 +20,7 @@ func (w *world) announce() string {
 	}
 	i := w.anySite(s.name)
 	rts := []string{w.rt(i)}
-	stray := false
+	how := w.anyAlong(s)
 	switch w.r.IntN(14) {
 	case 0:
 		rts = nil
@@ -31,40 +31,48 @@ func (w *world) announce() string {
 	case 3:
 		rts = []string{"65000:9999"}
 	case 4:
-		stray = true
+		how.stray = true
 	}
 	rts = slices.Compact(slices.Sorted(slices.Values(rts)))
 	rd := i
 	if w.r.IntN(4) == 0 { // somebody else's route distinguisher
 		rd = w.r.IntN(worldSites)
 	}
-	list, med := w.anyRoutes(i, rd), uint32(w.r.IntN(2))
-	if w.r.IntN(30) == 0 { // what it announced comes back from somebody else
+	list := w.anyRoutes(i, rd)
+	if w.r.IntN(20) == 0 {
+		bad, why := w.ineligible(s, how)
+		s.send(s.update(list, rts, bad))
+		for _, o := range list {
+			w.unsay(s.name, o.route)
+		}
+		return fmt.Sprintf("%s announces %v %s", s.name, texts(list), why)
+	}
+	if w.r.IntN(30) == 0 && !s.external() { // what it announced comes back from somebody else
 		id := netip.MustParseAddr("10.0.0.254")
 		loop, err := bgp.NewPathAttributeOriginatorId(id)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		s.send(s.update(list, rts, med, stray, loop))
+		s.send(s.update(list, rts, how, loop))
 		for _, o := range list {
 			w.unsay(s.name, o.route)
 		}
 		return fmt.Sprintf("%s announces %v in a loop", s.name, texts(list))
 	}
-	s.send(s.update(list, rts, med, stray))
-	w.say(s, list, rts, med, stray)
-	return fmt.Sprintf("%s announces %v with %v, MED %d, stray %v", s.name, texts(list), rts, med, stray)
+	s.send(s.update(list, rts, how))
+	w.say(s, list, rts, how)
+	return fmt.Sprintf("%s announces %v with %v, %+v", s.name, texts(list), rts, how)
 }
 
 // say takes note of routes that were announced. Those of families without an agreement go nowhere.
-func (w *world) say(s *speaker, list []offer, rts []string, med uint32, stray bool) {
+func (w *world) say(s *speaker, list []offer, rts []string, how along) {
 	for _, o := range list {
 		if !s.families[o.family] {
 			continue
 		}
 		delete(w.stale[s.name], o.route)
 		delete(s.again[o.family], o.route)
-		w.said[s.name][o.route] = announcement{o, rts, med, stray, described(o.family, fmt.Sprint(med), s.hop(), o.nlri)}
+		w.said[s.name][o.route] = announcement{o, rts, how, s.external(), described(o.family, s.hop(), o.nlri)}
 	}
 }
 
@@ -141,7 +149,7 @@ func (w *world) malformed() string {
 	}
 	a := w.said[s.name][keys[w.r.IntN(len(keys))]]
 	w.unsay(s.name, a.route)
-	s.send(spoilt(s.update([]offer{a.offer}, a.rts, a.med, a.stray)))
+	s.send(spoilt(s.update([]offer{a.offer}, a.rts, a.along)))
 	return fmt.Sprintf("%s sends a malformed UPDATE for %s", s.name, a.text)
 }
 
@@ -182,8 +190,8 @@ func (w *world) sayAgain() string {
 		return fmt.Sprintf("%s begins a refresh of %s", s.name, f)
 	case w.r.IntN(2) == 0 && len(s.again[f]) > 0:
 		a := w.said[s.name][sortedKeys(s.again[f])[0]]
-		s.send(s.update([]offer{a.offer}, a.rts, a.med, a.stray))
-		w.say(s, []offer{a.offer}, a.rts, a.med, a.stray)
+		s.send(s.update([]offer{a.offer}, a.rts, a.along))
+		w.say(s, []offer{a.offer}, a.rts, a.along)
 		return fmt.Sprintf("%s says %s again", s.name, a.text)
 	}
 	w.engine.Refresh(s.peer, f, wire.RefreshEnd, true)

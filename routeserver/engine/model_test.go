@@ -15,10 +15,10 @@ import (
 // announcement is what a PE said last about a route.
 type announcement struct {
 	offer
-	rts   []string
-	med   uint32
-	stray bool   // route targets elsewhere, which nobody can rewrite
-	as    string // attributes besides route targets, as a recipient sees them
+	rts []string
+	along
+	external bool   // its PE is
+	as       string // what else recipients see of it
 }
 
 // candidate is an announcement that may go to a pool, and the endpoint whose it is.
@@ -54,6 +54,9 @@ func (w *world) candidates() map[string][]candidate {
 // delivery is with which route targets a PE gets a candidate's route; empty: it does not.
 func (w *world) delivery(peer string, c candidate) string {
 	s := w.speakers[peer]
+	if c.home && s.external() {
+		return ""
+	}
 	var rts []string
 	for _, f := range w.document.Endpoints {
 		if f.Peer == peer && f.Name != c.endpoint.Name && w.together(f.Name, c.endpoint.Name) && s.families[c.family] && s.wants(f.RT) {
@@ -95,7 +98,7 @@ func (w *world) expected(seen map[string]map[string]entry) map[string]map[string
 		}
 		for peer := range w.speakers {
 			if rts := w.delivery(peer, winner); rts != "" {
-				want[peer][winner.text] = entry{winner.announcer, rts, winner.as, winner.family}
+				want[peer][winner.text] = entry{winner.announcer, rts, winner.as + crossed(winner.announcement, w.speakers[peer]), winner.family}
 			}
 		}
 	}

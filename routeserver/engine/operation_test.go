@@ -63,7 +63,7 @@ func (w *world) anyPool(d *ruleset.Document) ruleset.Operation {
 }
 
 func peerAt(i, net int) ruleset.Peer {
-	return ruleset.Peer{Name: peerName(i), Address: fmt.Sprintf("10.0.%d.%d", net, i+1), ASN: 65000}
+	return ruleset.Peer{Name: peerName(i), Address: fmt.Sprintf("10.0.%d.%d", net, i+1), ASN: asOf(i, net)}
 }
 
 // random is a rule set with other endpoints and pools.

@@ -19,6 +19,7 @@ type speaker struct {
 	engine   *Engine
 	name     string
 	peer     *Peer
+	from     wire.Neighbour
 	families [wire.Families]bool
 	rib      map[string]entry // by NLRI
 	remnants map[string]bool  // of those, the ones from before the session
@@ -44,7 +45,9 @@ func newSpeaker(t testing.TB, e *Engine, name string, families [wire.Families]bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.peer = e.Establish(config, &wire.Open{ID: address, FourOctet: true, Families: families, Restart: restart}, Opening{Sent: open, Received: open})
+	said := &wire.Open{ID: address, FourOctet: !narrow(name), Families: families, Restart: restart}
+	s.from = e.Neighbour(config, said)
+	s.peer = e.Establish(config, said, Opening{Sent: open, Received: open})
 	if s.peer == nil {
 		t.Fatalf("%s was refused", name)
 	}
@@ -66,13 +69,11 @@ func (s *speaker) current() map[string]entry {
 func (s *speaker) hop() string { return "192.0.2." + s.name[2:] }
 
 // update is a message about routes of one family. extra are further attributes.
-func (s *speaker) update(list []offer, rts []string, med uint32, stray bool, extra ...bgp.PathAttributeInterface) []byte {
+func (s *speaker) update(list []offer, rts []string, how along, extra ...bgp.PathAttributeInterface) []byte {
 	f := list[0].family
 	reach, err := bgp.NewPathAttributeMpReachNLRI(bgp.NewFamily(f.AFI(), f.SAFI()), paths(list), netip.MustParseAddr(s.hop()))
 	s.check(err)
-	attributes := []bgp.PathAttributeInterface{
-		bgp.NewPathAttributeOrigin(0), bgp.NewPathAttributeAsPath(nil), bgp.NewPathAttributeMultiExitDisc(med), bgp.NewPathAttributeLocalPref(100), reach,
-	}
+	attributes := append([]bgp.PathAttributeInterface{bgp.NewPathAttributeOrigin(0), reach}, s.border(how)...)
 	communities := []bgp.ExtendedCommunityInterface{bgp.NewVPLSExtended(0, 1450)}
 	for _, rt := range rts {
 		c, err := bgp.ParseRouteTarget(rt)
@@ -80,9 +81,9 @@ func (s *speaker) update(list []offer, rts []string, med uint32, stray bool, ext
 		communities = append(communities, c)
 	}
 	switch {
-	case stray && f.Flow():
+	case how.stray && f.Flow():
 		communities = append(communities, bgp.NewRedirectTwoOctetAsSpecificExtended(65000, 1))
-	case stray: // an IPv6-specific route target
+	case how.stray: // an IPv6-specific route target
 		value := append([]byte{0, 2, 0x20, 1, 0xd, 0xb8}, make([]byte, 14)...)
 		extra = append(extra, bgp.NewPathAttributeUnknown(bgp.BGP_ATTR_FLAG_OPTIONAL|bgp.BGP_ATTR_FLAG_TRANSITIVE, 25, value))
 	}
@@ -110,7 +111,7 @@ func paths(list []offer) (paths []bgp.PathNLRI) {
 }
 
 func (s *speaker) send(message []byte) {
-	u, err := wire.ParseUpdate(message[wire.HeaderLength:], 65000)
+	u, err := s.from.ParseUpdate(message[wire.HeaderLength:])
 	s.check(err)
 	s.check(s.engine.Update(s.peer, u))
 }
@@ -152,7 +153,7 @@ func (s *speaker) drain() {
 
 func (s *speaker) hear(stream []byte) {
 	for len(stream) > 0 {
-		m, err := bgp.ParseBGPMessage(stream)
+		m, err := bgp.ParseBGPMessage(stream, &bgp.MarshallingOption{Use2ByteAS: s.from.TwoOctet})
 		if err != nil {
 			s.t.Fatalf("%s was sent what gobgp cannot read: %v", s.name, err)
 		}
@@ -197,11 +198,9 @@ func (s *speaker) refreshed(f wire.Family, kind uint8) {
 
 func (s *speaker) updated(u *bgp.BGPUpdate) {
 	var rts []string
-	as, hop := "", ""
+	hop := ""
 	for _, a := range u.PathAttributes {
 		switch a := a.(type) {
-		case *bgp.PathAttributeMultiExitDisc:
-			as = fmt.Sprint(a.Value)
 		case *bgp.PathAttributeMpReachNLRI:
 			hop = a.Nexthop.Unmap().String()
 		case *bgp.PathAttributeExtendedCommunities:
@@ -222,7 +221,7 @@ func (s *speaker) updated(u *bgp.BGPUpdate) {
 					continue // the route server asks for everything
 				}
 				text := n.NLRI.String()
-				s.rib[text] = entry{"", strings.Join(rts, " "), described(f, as, hop, n.NLRI), f}
+				s.rib[text] = entry{"", strings.Join(rts, " "), described(f, hop, n.NLRI) + borderOf(u.PathAttributes), f}
 				delete(s.remnants, text)
 				delete(s.fading, text)
 			}
@@ -237,8 +236,8 @@ func (s *speaker) updated(u *bgp.BGPUpdate) {
 	}
 }
 
-// described is what there is to a route besides its key and route targets.
-func described(f wire.Family, med, hop string, n bgp.NLRI) string {
+// described is what there is to a route besides its key, its route targets and the border of our AS.
+func described(f wire.Family, hop string, n bgp.NLRI) string {
 	if f.Flow() {
 		hop = ""
 	}
@@ -246,5 +245,5 @@ func described(f wire.Family, med, hop string, n bgp.NLRI) string {
 	if n, ok := n.(*bgp.LabeledVPNIPAddrPrefix); ok {
 		labels = n.Labels.String()
 	}
-	return fmt.Sprintf("MED %s via %s %s", med, hop, labels)
+	return fmt.Sprintf("via %s %s ", hop, labels)
 }

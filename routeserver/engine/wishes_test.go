@@ -78,7 +78,11 @@ func (s *speaker) sendWish(x wish, withdraw bool) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		attributes = append(attributes, bgp.NewPathAttributeOrigin(0), bgp.NewPathAttributeAsPath(nil), bgp.NewPathAttributeLocalPref(100), reach)
+		how := along{}
+		if s.external() {
+			how.path = []uint32{s.from.ASN}
+		}
+		attributes = append(append(attributes, bgp.NewPathAttributeOrigin(0), reach), s.border(how)...)
 	}
 	message := s.message(attributes)
 	if !withdraw && s.spoil {
