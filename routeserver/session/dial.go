@@ -39,9 +39,9 @@ func (s *Server) dial(ctx context.Context, name string) {
 			continue
 		}
 		address := netip.AddrPortFrom(netip.MustParseAddr(peer.Address), s.PeerPort)
-		own := Passwords{}
-		if key, protected := s.Passwords[address.Addr().Unmap()]; protected {
-			own[address.Addr().Unmap()] = key
+		own := Keys{}
+		if p, protected := s.protection(address.Addr()); protected {
+			own[address.Addr().Unmap()] = p
 		}
 		dialer.Control = s.guard(own)
 		conn, err := dialer.DialContext(ctx, "tcp", address.String())

@@ -27,7 +27,7 @@ type Config struct {
 	HoldTime     time.Duration // offered; the shorter of the two sides' counts
 	ConnectRetry time.Duration
 	SendHold     time.Duration // how long a peer may take nothing (RFC 9687)
-	Passwords    Passwords     // TCP-MD5 keys of neighbours that must use one
+	Keys         Keys          // of neighbours that must sign their segments; Rekey changes them
 	Hops         int           // how far away neighbours may be (GTSM, RFC 5082); 0: any distance
 	RestartTime  time.Duration // offered for graceful restart (RFC 4724); zero: none, on either side
 	Deferral     time.Duration // how long End-of-RIB waits for the peers' after our own restart, at most
@@ -40,6 +40,7 @@ type Server struct {
 	log    *slog.Logger
 
 	mu       sync.Mutex
+	listener net.Listener // once it serves
 	slots    map[string]*slot
 	dialing  map[string]context.CancelFunc
 	serving  bool
@@ -66,6 +67,8 @@ func New(c Config, e *engine.Engine, log *slog.Logger) *Server {
 
 // Probe says whether the BGP address can be bound, without serving on it.
 func (s *Server) Probe() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	l, err := s.bind()
 	if err != nil {
 		return err
@@ -73,8 +76,9 @@ func (s *Server) Probe() error {
 	return l.Close()
 }
 
+// bind is called with the lock held.
 func (s *Server) bind() (net.Listener, error) {
-	l, err := s.listenConfig().Listen(context.Background(), "tcp", s.Listen.String())
+	l, err := s.listenConfig(s.Keys).Listen(context.Background(), "tcp", s.Listen.String())
 	if err != nil {
 		return nil, fmt.Errorf("the BGP address %s cannot be bound: %w", s.Listen, cause(err))
 	}
@@ -91,13 +95,15 @@ func cause(err error) error {
 
 // Serve accepts connections until the context ends; then all sessions are closed with a Cease. It may be called again.
 func (s *Server) Serve(ctx context.Context) error {
+	s.mu.Lock()
 	listener, err := s.bind()
+	if err == nil {
+		s.listener, s.serving, s.stopping = listener, true, false
+	}
+	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.serving, s.stopping = true, false
-	s.mu.Unlock()
 	if s.RestartTime > 0 {
 		s.engine.Defer(s.Deferral)
 	} else {
@@ -205,7 +211,7 @@ func (s *Server) attend(name string, wanted bool) {
 
 func (s *Server) shutdown() {
 	s.mu.Lock()
-	s.stopping = true
+	s.listener, s.stopping = nil, true
 	for name, cancel := range s.dialing {
 		cancel()
 		delete(s.dialing, name)

@@ -58,6 +58,14 @@ func (s *slot) remove(c *connection, why error) {
 	}
 }
 
+func (s *slot) each(do func(*connection)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		do(c)
+	}
+}
+
 func (s *slot) closeUnless(keep func(*connection) bool, n *wire.Notification) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

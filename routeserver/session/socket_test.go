@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,38 +17,6 @@ import (
 	"weft/routeserver/ruleset"
 	"weft/routeserver/session"
 )
-
-func passwordFile(t *testing.T, text string, mode os.FileMode) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "passwords")
-	if err := os.WriteFile(file, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-func TestPasswordFile(t *testing.T) {
-	p, err := session.ReadPasswords(passwordFile(t, "# PEs\n\n10.0.0.1 s3cret\n2001:db8::1\tother\n", 0o600))
-	if err != nil || len(p) != 2 {
-		t.Fatalf("%v, %v", p, err)
-	}
-	if text := fmt.Sprintf("%v %+v %#v %s", p, p, p, p); strings.Contains(text, "s3cret") {
-		t.Errorf("printed as %s", text)
-	}
-	for text, want := range map[string]string{
-		"10.0.0.1":                                  ":1: is not of the form",
-		"\nhost s3cret":                             ":2: does not begin with an address",
-		"10.0.0.1 a\n::ffff:10.0.0.1 s3cret":        ":2: the address is there twice",
-		"10.0.0.1 s3cret" + strings.Repeat("x", 80): ":1: the password is longer than 80 bytes",
-	} {
-		if _, err := session.ReadPasswords(passwordFile(t, text, 0o600)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-	if _, err := session.ReadPasswords(passwordFile(t, "10.0.0.1 s3cret", 0o644)); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("a file that everybody can read: %v", err)
-	}
-}
 
 // dialer connects from an address with options set on the socket.
 func dialer(host string, set func(fd int) error) *net.Dialer {
@@ -76,18 +42,18 @@ func signing(key string) func(fd int) error {
 }
 
 func TestANeighbourWithAPasswordHasToUseIt(t *testing.T) {
-	passwords, err := session.ReadPasswords(passwordFile(t, "127.0.78.11 s3cret\n", 0o600))
+	keys, err := session.ReadKeys(passwordFile(t, "127.0.78.11 s3cret\n", 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
 	listen := freePort(t, "127.0.78.1")
-	if err := session.New(session.Config{Listen: listen, Passwords: passwords}, nil, nil).Probe(); err != nil {
+	if err := session.New(session.Config{Listen: listen, Keys: keys}, nil, nil).Probe(); err != nil {
 		if strings.Contains(err.Error(), "no TCP-MD5") {
 			t.Skip(err)
 		}
 		t.Fatal(err)
 	}
-	r := start(t, session.Config{Listen: listen, Passwords: passwords})
+	r := start(t, session.Config{Listen: listen, Keys: keys})
 	r.dial(t, "12") // who has none needs none
 	for name, set := range map[string]func(int) error{"none": func(int) error { return nil }, "another": signing("wrong")} {
 		if conn, err := dialer("127.0.78.11", set).Dial("tcp", r.remote); err == nil {

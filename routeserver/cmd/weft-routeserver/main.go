@@ -71,6 +71,7 @@ func run(ctx context.Context, o *options) error {
 	api := &control.Server{Engine: e, Sessions: sessions, Stations: stations, Token: o.token, Started: started, Log: log}
 	base, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	rekey(base, o.passwords, sessions, log)
 	if o.twin != "" {
 		api.Twin = twin.New(o.twin, o.token, e)
 		go api.Twin.Run(base)

@@ -31,6 +31,7 @@ type options struct {
 	control     netip.AddrPort
 	token       string
 	state       string
+	passwords   string // the file
 	confirmWait time.Duration
 	lease       time.Duration
 	twin        string
@@ -67,7 +68,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	restart := f.Duration("restart-time", time.Minute, "`time` that PEs are asked to keep our routes for while we restart (RFC 4724), at most 4095s; 0: no graceful restart, on either side")
 	stale := f.Duration("stale-time", 3*time.Minute, "`time` for which routes of a PE that restarts are kept at most, whatever it asks for")
 	deferral := f.Duration("restart-deferral", 45*time.Second, "`time` that End-of-RIB waits at most for that of all PEs, after our own restart")
-	passwords := f.String("password-file", "", "`file` with lines \"address password\": neighbours that must use TCP-MD5 (RFC 2385)")
+	passwords := f.String("password-file", "", "`file` with lines \"address password\" of neighbours that must use TCP-MD5 (RFC 2385), or \"address ao sendid recvid algorithm key\" for TCP-AO (RFC 5925); SIGHUP reads it again")
 	hops := f.Int("ttl-security", 0, "accept packets only from neighbours within this many `hops` (GTSM, RFC 5082), who have to send with TTL 255; 0: off, and neighbours, external ones too, may be any number of hops away")
 	maxRoutes := f.Int("max-routes", 100000, "end the session of a peer that announces more `routes` than this; 0: no bound")
 	var stations []string
@@ -93,7 +94,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("%q is not an option; see --help", f.Arg(0))
 	}
-	o := &options{state: *state, confirmWait: *wait, lease: *lease, twin: *twin, stations: stations}
+	o := &options{state: *state, passwords: *passwords, confirmWait: *wait, lease: *lease, twin: *twin, stations: stations}
 	o.engine.Name, o.engine.ASN, o.engine.MaxRoutes = *name, uint32(*asn), *maxRoutes
 	o.session.Active, o.session.HoldTime, o.session.ConnectRetry = *active, *hold, *retry
 	o.session.RestartTime, o.session.Deferral, o.engine.StaleTime = *restart, *deferral, *stale
@@ -143,7 +144,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	o.bmp = bmp.Config{Name: o.engine.Name, Description: "Weft route server " + version, Statistics: *statistics}
 	if *passwords != "" {
 		var err error
-		if o.session.Passwords, err = session.ReadPasswords(*passwords); err != nil {
+		if o.session.Keys, err = session.ReadKeys(*passwords); err != nil {
 			return nil, err
 		}
 	}
