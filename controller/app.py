@@ -20,6 +20,7 @@ from controller.api import (
     members,
     openapi,
     policy,
+    route_servers,
     routes,
     vcps,
 )
@@ -28,7 +29,21 @@ from controller.api.measured import Measured
 from controller.region import running
 from controller.settings import Settings
 
-NOUNS = (cloudlets, endpoints, vcps, members, devices, leases, routes, policy, doctor, events, enrolments, agents)
+NOUNS = (
+    cloudlets,
+    endpoints,
+    vcps,
+    members,
+    devices,
+    leases,
+    routes,
+    route_servers,
+    policy,
+    doctor,
+    events,
+    enrolments,
+    agents,
+)
 
 
 def release() -> str:

@@ -43,8 +43,10 @@ class AgentOutcome(BaseModel):
 
 
 class ChangeResult(BaseModel):
-    """What a change did. `in_force`: every route server confirmed it and every concerned kernel agrees. `unreachable`
-    names the route servers that gave no receipt; they are brought up to date when they are back."""
+    """What a change did. `in_force`: every route server confirmed it, every concerned kernel agrees, and every other PE
+    was written what the change sends it. `unreachable` names the route servers that gave no receipt; they are brought
+    up to date when they are back. `behind` names the PEs that do not take what they are sent, and whose agent has not
+    shown that its kernel agrees all the same."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -56,6 +58,7 @@ class ChangeResult(BaseModel):
                     "route_servers": [],
                     "unreachable": [],
                     "agents": [{"cloudlet": "c1", "confirmed": True, "after_ms": 58.9}],
+                    "behind": [],
                     "dry_run": False,
                 }
             ]
@@ -68,6 +71,7 @@ class ChangeResult(BaseModel):
     route_servers: list[Receipt] = Field(default_factory=list)
     unreachable: list[str] = Field(default_factory=list)
     agents: list[AgentOutcome] = Field(default_factory=list)
+    behind: list[str] = Field(default_factory=list)
     dry_run: bool = False
 
 
@@ -111,6 +115,12 @@ class Changes:
             if latest is None or latest.fabric != fingerprint:
                 renewed = await self._renewed(session, self.intent.generation + 1, "other settings")
         self.intent = renewed
+
+    async def refresh(self) -> None:
+        """Reads the intent again if the database is at another generation: somebody else has changed it."""
+        async with self._turn, self._database.read() as session:
+            if await generations.number(session) != self.intent.generation:
+                self.intent = await intents.load(session)
 
     async def renew(self, above: int) -> None:
         """Makes a generation greater than `above` in which every desired state is new, and sends it out: a route server
@@ -225,15 +235,18 @@ class Changes:
             for name in sent.cloudlets
         ]
         unreachable = [name for name, receipt in receipts.items() if receipt is None]
+        given = [receipt for receipt in receipts.values() if receipt is not None]
+        behind = {line.peer for receipt in given for line in receipt.peers if line.written_us is None} - times.keys()
         if sent.receipts or sent.cloudlets:
             self.observe(finished - started)
         return ChangeResult(
             generation=sent.generation,
-            in_force=not unreachable and all(agent.confirmed for agent in agents),
+            in_force=not unreachable and not behind and all(agent.confirmed for agent in agents),
             duration_ms=_ms(started, finished),
-            route_servers=[receipt for receipt in receipts.values() if receipt is not None],
+            route_servers=given,
             unreachable=unreachable,
             agents=agents,
+            behind=sorted(behind),
         )
 
     async def _receipts(self, sent: Sent, deadline: float) -> dict[str, Receipt | None]:

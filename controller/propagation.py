@@ -3,13 +3,16 @@
 One task per route server. While it is in step, changes go out one after the other; a change it cannot take (another
 generation, or an answer that was lost) is replaced by the whole rule set. While it is away, changes are reported
 unreachable at once, and once a second it is asked whether it is back. What it has is compared document by document, not
-by generation alone, so that a database put back from a copy cannot go unnoticed.
+by generation alone, so that a database put back from a copy cannot go unnoticed (`controller.precedence`).
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
+from controller.core.restored import claim
+from controller.precedence import Precedence
 from controller.routeservers import OtherGeneration, RefusedByRouteServer, RouteServerClient, ServerEvent, Unreachable
 from controller.wire.rulesets import Change, Receipt, RuleSet
 
@@ -18,13 +21,21 @@ log = logging.getLogger(__name__)
 RETRY = 1.0
 """Seconds between two attempts to reach a route server that is away."""
 
+HEARTBEAT = 2.0
+"""Seconds between two words to a route server: one that hears none for 5 s looks at what its twin has."""
+
 Waiting = tuple[Change, asyncio.Future[Receipt | None]]
+
+
+class Held(Exception):  # noqa: N818 - a condition that passes
+    """Nothing is to be sent to the route server now; the message says why."""
 
 
 class Propagation:
     """One route server. `current` gives the rule set as it is now, `heard` takes its events, `last_heard`
     says where to go on after, `turned` is told when it comes and goes, and
-    `overtake` makes a generation greater than one that a server was found ahead with."""
+    `refresh` looks whether the database knows more, `overtake` makes a generation greater than one that a server was
+    found ahead with, if `precedence` allows it."""
 
     def __init__(
         self,
@@ -34,7 +45,9 @@ class Propagation:
         heard: Callable[[str, str, ServerEvent], Awaitable[None]],
         last_heard: Callable[[str, str], Awaitable[int]],
         turned: Callable[[str, bool, str], Awaitable[None]],
-        overtake: Callable[[int], Awaitable[None]],
+        refresh: Callable[[], Awaitable[None]],
+        overtake: Callable[[str, int], Awaitable[None]],
+        precedence: Precedence,
     ) -> None:
         self.name = name
         self.client = client
@@ -42,11 +55,13 @@ class Propagation:
         self.error = "not reached yet"
         self.generation: int | None = None
         self._current, self._heard, self._turned = current, heard, turned
-        self._last_heard, self._overtake = last_heard, overtake
+        self._last_heard, self._refresh, self._overtake = last_heard, refresh, overtake
+        self._precedence = precedence
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
         self._latest: Receipt | None = None
         self._started_at = ""
         self._seen = 0
+        self._busy = False
 
     def submit(self, change: Change) -> asyncio.Future[Receipt | None]:
         """Queues a change. Gives its receipt, or None when the route server is, or goes, away."""
@@ -64,7 +79,7 @@ class Propagation:
                 try:
                     await self._catch_up()
                     await self._stay_in_step()
-                except Unreachable as error:
+                except (Unreachable, Held) as error:
                     await self._away(str(error))
                 except (OtherGeneration, RefusedByRouteServer) as error:
                     await self._away(f"refuses the rule set: {error}")
@@ -75,24 +90,46 @@ class Propagation:
 
     async def _catch_up(self) -> None:
         """Confirms what the server has if it is the current rule set, and replaces it if not."""
-        started_at = str((await self.client.status()).get("started_at"))
+        try:
+            status = await self.client.status()
+            found = await self.client.rule_set()
+        except (Unreachable, OtherGeneration, RefusedByRouteServer):
+            self._precedence.tried(self.name)
+            raise
+        started_at = str(status.get("started_at"))
         if started_at != self._started_at:
             self._seen, self._started_at = await self._last_heard(self.name, started_at), started_at
-        found = await self.client.rule_set()
         while True:
+            if _ahead(found, self._current()):
+                await self._refresh()
             wanted = self._current()
-            if found != wanted and found.generation >= wanted.generation:
-                await self._overtake(found.generation)
-                continue
             if found != wanted:
+                await self._hold(status, found, wanted)
+                if _ahead(found, wanted):
+                    await self._overtake(self.name, found.generation)
+                    continue
                 log.info("%s: generation %s, sending %s whole", self.name, found.generation, wanted.generation)
                 await self.client.replace(wanted)
                 found = wanted
                 continue
+            await self._precedence.see(self.name, found.generation)
+            if held := await self._precedence.settle():
+                raise Held(f"not confirmed: {held}")
             await self.client.confirm(found.generation)
             if found.generation == self._current().generation:
                 break
         self.generation, self.reachable, self.error = found.generation, True, ""
+
+    async def _hold(self, status: dict[str, Any], found: RuleSet, wanted: RuleSet) -> None:
+        """Raises Held if what was found there is to stay for now."""
+        ahead, trial = _ahead(found, wanted), status.get("confirm_by")
+        if ahead and trial and status.get("fallback") == wanted.generation:
+            raise Held(f"generation {found.generation} is on trial there until {trial}")
+        contested = self._precedence.contested(self.name) or (ahead and not trial)
+        why = claim(self.name, found, wanted) if contested else ""
+        await self._precedence.see(self.name, found.generation, why)
+        if held := await self._precedence.settle():
+            raise Held(held)
 
     async def _stay_in_step(self) -> None:
         await self._turned(self.name, True, "")
@@ -100,6 +137,7 @@ class Propagation:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._follow())
                 tasks.create_task(self._serve())
+                tasks.create_task(self._keep_in_touch())
         except ExceptionGroup as group:
             away = (Unreachable, OtherGeneration, RefusedByRouteServer)
             if group.split(away)[1] is not None:
@@ -109,12 +147,30 @@ class Propagation:
     async def _serve(self) -> None:
         while True:
             change, future = await self._queue.get()
+            self._busy = True
             try:
                 receipt = await self._bring(change)
             except BaseException:
                 _resolve(future, None)
                 raise
+            finally:
+                self._busy = False
             _resolve(future, receipt)
+
+    async def _keep_in_touch(self) -> None:
+        """Repeats the generation, beside the changes: an answer that one of them has overtaken says nothing."""
+        while True:
+            await asyncio.sleep(HEARTBEAT)
+            generation = self.generation
+            if self._busy or generation is None:
+                continue  # a change is a sign of life as well
+            try:
+                await self.client.heartbeat(generation)
+            except OtherGeneration:
+                if not self._busy and self.generation == generation:
+                    raise
+            except RefusedByRouteServer:
+                return  # a release that does not listen for it
 
     async def _bring(self, change: Change) -> Receipt | None:
         if not change.dry_run and self.generation is not None and change.generation <= self.generation:
@@ -150,6 +206,10 @@ class Propagation:
     def _fail_waiting(self) -> None:
         while not self._queue.empty():
             _resolve(self._queue.get_nowait()[1], None)
+
+
+def _ahead(found: RuleSet, wanted: RuleSet) -> bool:
+    return found != wanted and found.generation >= wanted.generation
 
 
 def _resolve(future: asyncio.Future[Receipt | None], receipt: Receipt | None) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -12,12 +12,13 @@ from controller.bell import Bell
 from controller.changes import Changes
 from controller.core.desired import Fabric
 from controller.core.intent import Intent
-from controller.db import cloudlets, events, generations, idempotency
+from controller.db import claims, cloudlets, events, generations, idempotency
 from controller.db.engine import Database
 from controller.db.schema import upgrade
 from controller.journal import Journal
 from controller.leases import Leases
 from controller.metrics import Metrics
+from controller.precedence import Precedence
 from controller.propagation import Propagation
 from controller.routeservers import RouteServerClient
 from controller.settings import Settings, read_token
@@ -46,6 +47,7 @@ class Region:
     leases: Leases
     metrics: Metrics
     bell: Bell
+    precedence: Precedence
 
     @property
     def intent(self) -> Intent:
@@ -67,6 +69,16 @@ def _region(settings: Settings) -> Region:
     database, agents, bell, metrics = Database(settings.database_url), Agents(), Bell(), Metrics()
     fabric = _fabric(settings)
     changes = Changes(database, agents, fabric, settings.agent_timeout, bell)
+    journal = Journal(database, bell)
+
+    def claimed(server: str, claim: str) -> None:
+        log.error("%s", claim)
+        journal.note("database-behind", server, claim)
+
+    async def keep(ahead: Mapping[str, int]) -> None:
+        async with database.write() as session:
+            await claims.save(session, ahead)
+
     changes.observe = metrics.change_seconds.observe
     return Region(
         settings=settings,
@@ -75,10 +87,11 @@ def _region(settings: Settings) -> Region:
         database=database,
         agents=agents,
         changes=changes,
-        journal=Journal(database, bell),
+        journal=journal,
         leases=Leases(database, lambda: changes.intent, bell),
         metrics=metrics,
         bell=bell,
+        precedence=Precedence((server.name for server in settings.route_servers), claimed, keep),
     )
 
 
@@ -91,12 +104,29 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
     await upgrade(region.database)
     async with region.database.write() as session:
         await idempotency.forget_unfinished(session)
+        region.precedence.resume(await claims.load(session))
     await changes.start(hashlib.sha256(repr(region.fabric).encode()).hexdigest())
+
+    async def overtake(server: str, generation: int) -> None:
+        number = changes.intent.generation
+        text = f"{server} was at generation {generation}, the database at {number}, an older copy: it goes on above"
+        log.warning("%s", text)
+        journal.note("database-behind", server, text, generation=generation, database=number)
+        await changes.renew(generation)
+
     for server in settings.route_servers:
         client = RouteServerClient(server, token, settings.agent_timeout)
         changes.route_servers.append(
             Propagation(
-                server.name, client, changes.rules, journal.heard, journal.last_heard, journal.turned, changes.renew
+                server.name,
+                client,
+                changes.rules,
+                journal.heard,
+                journal.last_heard,
+                journal.turned,
+                changes.refresh,
+                overtake,
+                region.precedence,
             )
         )
     tasks = [asyncio.create_task(work) for work in (journal.run(), _sweep(region))]

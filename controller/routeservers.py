@@ -80,6 +80,10 @@ class RouteServerClient:
         """Says that the generation the server started with is the current one."""
         await self._call("POST", "/v1/confirm", json.dumps({"generation": generation}))
 
+    async def heartbeat(self, generation: int) -> None:
+        """Says that the generation it has is still the current one; unlike `confirm` it ends no trial there."""
+        await self._call("POST", "/v1/heartbeat", json.dumps({"generation": generation}))
+
     async def routes(self, query: dict[str, str]) -> dict[str, Any]:
         """Looking glass."""
         return await self._call("GET", "/v1/routes", query=query)

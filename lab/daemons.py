@@ -35,9 +35,11 @@ def route_servers(topology: Topology, plan: Plan) -> dict[str, Record]:
                 *("--control", f"{plan.loopbacks[name]}:{CONTROL_PORT}"),
                 *("--cluster-id", plan.loopbacks[name]),
                 *("--token-file", str(_control_token()), "--state", str(_directory(name) / "state")),
+                *(("--twin", f"http://{plan.loopbacks[twin]}:{CONTROL_PORT}") if twin else ()),
             ],
         )
         for name in topology.route_servers
+        for twin in [next((other for other in topology.route_servers if other != name), None)]
     }
 
 

@@ -23,6 +23,7 @@ def print_change(what: str, change: Change) -> None:
         _parts(change)
     missing = [f"route server {name}" for name in change.get("unreachable") or []]
     missing += [f"agent of {agent['cloudlet']}" for agent in change.get("agents") or [] if not agent["confirmed"]]
+    missing += [f"PE of {name}" for name in change.get("behind") or []]
     if not change["in_force"] and not change.get("dry_run"):
         who = ", ".join(missing) or "somebody"
         raise CheckFailed(f"made, but not confirmed within the time allowed by: {who}")
@@ -31,6 +32,7 @@ def print_change(what: str, change: Change) -> None:
 def _parts(change: Change) -> None:
     lines = [_receipt(receipt) for receipt in change.get("route_servers") or []]
     lines += [["✗", f"route server {name}", "not reached", "-"] for name in change.get("unreachable") or []]
+    lines += [["✗", f"PE of {name}", "does not take what it is sent", "-"] for name in change.get("behind") or []]
     for agent in change.get("agents") or []:
         if change.get("dry_run"):
             lines.append(["·", f"agent of {agent['cloudlet']}", "would be told", "-"])

@@ -147,3 +147,15 @@ def servers() -> None:
 
     if not show_route_servers():
         raise CheckFailed("not every route server is well")
+
+
+@app.verb("overtake", "weft route overtake")
+def overtake() -> None:
+    """Puts the database in force though route servers are ahead of it: it was put back from an older copy, and what
+    `weft route servers` names as given back is meant to be."""
+    with Client() as api:
+        answer = api.post(path("route-servers", "overtake"))
+    if session.json:
+        emit(answer)
+    else:
+        say(f"overtaken: {', '.join(map(plain, answer['route_servers']))}")

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, MetaData
 
 import migrations
 from controller.db import (
+    claims,
     cloudlets,
     devices,
     endpoints,
@@ -38,6 +39,7 @@ TABLES = (
     policies,
     generations,
     routeservers,
+    claims,
 )
 
 metadata: MetaData = Base.metadata

@@ -88,6 +88,15 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) confirm(w http.ResponseWriter, r *http.Request) {
+	s.word(w, r, s.Engine.Confirm)
+}
+
+func (s *Server) heartbeat(w http.ResponseWriter, r *http.Request) {
+	s.word(w, r, s.Engine.Hear)
+}
+
+// word takes the controller's word that a generation is its own.
+func (s *Server) word(w http.ResponseWriter, r *http.Request, take func(generation uint64) error) {
 	body, err := read(w, r)
 	if err != nil {
 		s.failWith(w, err)
@@ -100,7 +109,7 @@ func (s *Server) confirm(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, "invalid", "generation", "generation: a JSON object with the generation's number is expected")
 		return
 	}
-	if err := s.Engine.Confirm(*request.Generation); err != nil {
+	if err := take(*request.Generation); err != nil {
 		s.failWith(w, err)
 		return
 	}

@@ -43,6 +43,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("PUT /v1/ruleset", s.replace)
 	mux.HandleFunc("POST /v1/changes", s.change)
 	mux.HandleFunc("POST /v1/confirm", s.confirm)
+	mux.HandleFunc("POST /v1/heartbeat", s.heartbeat)
 	mux.HandleFunc("GET /v1/routes", s.routes)
 	mux.HandleFunc("GET /v1/explain", s.explain)
 	mux.HandleFunc("GET /v1/watch", s.watch)

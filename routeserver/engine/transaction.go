@@ -116,10 +116,8 @@ func (e *Engine) Confirm(generation uint64) error {
 	if err := e.settle(); err != nil {
 		return err
 	}
-	first := !e.confirmed
-	if e.word(); first { // it is repeated every other second
-		e.signal()
-	}
+	e.word()
+	e.signal()
 	return nil
 }
 

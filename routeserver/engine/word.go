@@ -1,12 +1,13 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
 	"weft/routeserver/ruleset"
 )
 
-// Silence is how long the controller may say nothing before a route server asks its twin: it confirms every 2 s.
+// Silence is how long the controller may say nothing before a route server asks its twin: it has a word every 2 s.
 const Silence = 5 * time.Second
 
 // word takes note that the controller says which rule set is in force. It is called with the lock held.
@@ -14,6 +15,20 @@ func (e *Engine) word() {
 	e.confirmed = true
 	e.spoken = time.Now()
 	e.vouched = e.spoken
+}
+
+// Hear takes the controller's repeated word that a generation is its own. Unlike Confirm it ends no trial.
+func (e *Engine) Hear(generation uint64) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.loaded || e.set.Generation != generation {
+		return &Conflict{e.set.Generation, fmt.Sprintf("generation %d is in force, not %d", e.set.Generation, generation)}
+	}
+	first := !e.confirmed
+	if e.word(); first {
+		e.signal()
+	}
+	return nil
 }
 
 // InTouch says whether the controller has been heard of lately.

@@ -25,6 +25,7 @@ type status struct {
 		Name       string
 		Generation uint64
 		Reachable  bool
+		InTouch    bool `json:"in_touch"`
 		Error      string
 	}
 }
@@ -109,6 +110,14 @@ func TestNothingOnTrialIsTakenOver(t *testing.T) {
 	until(t, "a look at the twin", func() bool { return statusOf(t, control).Twin.Generation == 7 })
 	if s := statusOf(t, control); s.Generation != 5 {
 		t.Errorf("%+v", s)
+	}
+	if s := call(twin, "POST", "/v1/heartbeat", `{"generation": 7}`); s != 200 {
+		t.Fatalf("status %d", s)
+	}
+	seen := statusOf(t, control)
+	until(t, "another look", func() bool { seen = statusOf(t, control); return seen.Twin.Generation == 7 && seen.Twin.InTouch })
+	if seen.Generation != 5 {
+		t.Errorf("a heartbeat has ended a trial: %+v", seen)
 	}
 	if s := call(twin, "POST", "/v1/confirm", `{"generation": 7}`); s != 200 {
 		t.Fatalf("status %d", s)

@@ -124,13 +124,14 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def start(tmp_path: Path, migrated: Path) -> Start:
-    """Starts controllers, one after the other, on the same database."""
+    """Starts controllers, one after the other, on the same database. `held`: does not wait until the route servers that
+    are there are in step."""
     shutil.copy(migrated, tmp_path / "weft.db")
     (tmp_path / "admin").write_text(ADMIN + "\n")
     (tmp_path / "route-servers").write_text(TOKEN)
 
     @asynccontextmanager
-    async def starting(*servers: FakeRouteServer, **options: Any) -> AsyncIterator[Controller]:
+    async def starting(*servers: FakeRouteServer, held: bool = False, **options: Any) -> AsyncIterator[Controller]:
         chosen: dict[str, Any] = {
             "database_url": f"sqlite+aiosqlite:///{tmp_path}/weft.db",
             "admin_token_file": tmp_path / "admin",
@@ -150,7 +151,7 @@ def start(tmp_path: Path, migrated: Path) -> Start:
                 httpx.AsyncClient(base_url=url, headers=headers, timeout=10, trust_env=False)
             )
             region: Region = app.state.region
-            there = [s for s in region.changes.route_servers if not _down(servers, s.name)]
+            there = [s for s in region.changes.route_servers if not _down(servers, s.name) and not held]
             await eventually(lambda: all(server.reachable for server in there))
             yield Controller(http, region, stack)
 

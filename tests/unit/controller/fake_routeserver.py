@@ -14,13 +14,14 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from controller.core.rulesets import apply
-from controller.wire.rulesets import Change, Receipt, RuleSet
+from controller.wire.rulesets import Change, PeerReceipt, Receipt, RuleSet
 
 TOKEN = "a-token-for-tests"
 
 
 class FakeRouteServer:
-    """`rules` and `log` are for tests to look at; `down` makes every call fail, `delay` makes changes slow (s)."""
+    """`rules` and `log` are for tests to look at; `down` makes every call fail, `delay` makes changes slow (s), `trial`
+    goes into the status, and PEs in `behind` are never written what they are to get."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -28,9 +29,12 @@ class FakeRouteServer:
         self.confirmed = False
         self.started_at = "2026-01-01T00:00:00Z"
         self.log: list[str] = []
+        self.beats = 0
         self.asked: dict[str, str] = {}
         self.events: list[dict[str, Any]] = []
         self.more = asyncio.Event()
+        self.trial: dict[str, Any] = {}
+        self.behind: list[str] = []
         self.down = False
         self.delay = 0.0
         self.url = ""
@@ -40,6 +44,7 @@ class FakeRouteServer:
             Route("/v1/ruleset", self._put, methods=["PUT"]),
             Route("/v1/changes", self._change, methods=["POST"]),
             Route("/v1/confirm", self._confirm, methods=["POST"]),
+            Route("/v1/heartbeat", self._heartbeat, methods=["POST"]),
             Route("/v1/routes", self._routes),
             Route("/v1/explain", self._explain),
             Route("/v1/diff", self._diff),
@@ -66,7 +71,7 @@ class FakeRouteServer:
         ]
         generation = self.rules.generation
         body = {"name": self.name, "generation": generation, "confirmed": self.confirmed, "serving": True}
-        return JSONResponse(body | {"started_at": self.started_at, "sessions": sessions, "counters": {}})
+        return JSONResponse(body | self.trial | {"started_at": self.started_at, "sessions": sessions, "counters": {}})
 
     async def _get(self, _: Request) -> Response:
         return Response(self.rules.model_dump_json(), media_type="application/json")
@@ -94,6 +99,12 @@ class FakeRouteServer:
             return self._conflict()
         self.confirmed = True
         self.log.append(f"confirm {self.rules.generation}")
+        return Response(status_code=204)
+
+    async def _heartbeat(self, request: Request) -> Response:
+        if json.loads(await request.body())["generation"] != self.rules.generation:
+            return self._conflict()
+        self.beats += 1
         return Response(status_code=204)
 
     async def _diff(self, request: Request) -> Response:
@@ -134,7 +145,7 @@ class FakeRouteServer:
             previous=self.rules.generation,
             announced=0,
             withdrawn=0,
-            peers=[],
+            peers=[PeerReceipt(peer=name, announced=0, withdrawn=1, written_us=None) for name in self.behind],
             duration_us=1,
             dry_run=dry_run,
         )

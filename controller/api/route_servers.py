@@ -1,0 +1,29 @@
+"""What an operator says to route servers that are ahead of the database."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from controller.api.access import Operator, Running
+from controller.api.openapi import errors
+from controller.core.refusals import conflict
+
+router = APIRouter(prefix="/api/v1/route-servers", tags=["routes"], dependencies=[Operator])
+
+
+class Overtaken(BaseModel):
+    """`route_servers` were ahead of the database and get its rule set within seconds, at a new generation."""
+
+    route_servers: list[str]
+
+
+@router.post("/overtake", responses=errors(409), summary="Put an older database in force")
+async def overtake(region: Running) -> Overtaken:
+    """For a database put back from a copy, which would give back access that was taken away since the copy was made:
+    until it is overtaken, nothing is sent to route servers that are not in step (their `error` says what it is
+    about)."""
+    overtaken = await region.precedence.overtake()
+    if not overtaken:
+        raise conflict("no route server is ahead of the database")
+    names = ", ".join(overtaken)
+    region.journal.note("overtaken", overtaken[0], f"an operator puts the database in force, which is behind {names}")
+    return Overtaken(route_servers=overtaken)

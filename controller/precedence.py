@@ -1,0 +1,78 @@
+"""Who is right when a route server is ahead of the database, which therefore is an old copy.
+
+Where the copy would give somebody access that was taken away since, nothing is sent to any route server that is not in
+step, until the same is taken away in the database, or an operator says that the copy counts. Meanwhile route servers go
+on with what they have. A claim is kept in the database: with every change that grows, and may pass by the generation
+that the route server has."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+PATIENCE = 2.0
+"""Seconds after a start in which all route servers are looked at before anything is sent to one of them."""
+
+Keep = Callable[[Mapping[str, int]], Awaitable[None]]
+
+
+class Precedence:
+    """One for all route servers of a region. `tell` is told of every new claim, the route server and its claim; `keep`
+    keeps the generations of the route servers that have one."""
+
+    def __init__(self, servers: Iterable[str], tell: Callable[[str, str], None], keep: Keep) -> None:
+        self._tell, self._keep = tell, keep
+        self._claims: dict[str, str] = {}
+        self._ahead: dict[str, int] = {}
+        self._accepted = 0
+        self._unseen = set(servers)
+        self._seen = asyncio.Event()
+
+    def resume(self, kept: Mapping[str, int]) -> None:
+        """Takes up the claims from before a restart of the controller. Those of route servers that are no longer
+        configured stand as well: they say something about the database."""
+        for server, generation in kept.items():
+            self._ahead[server] = generation
+            self._claims[server] = (
+                f"{server} was ahead of the database, at generation {generation}; it is looked at first"
+            )
+
+    def contested(self, server: str) -> bool:
+        """Whether a route server has a claim, whatever generation the database has come to."""
+        return server in self._ahead
+
+    async def see(self, server: str, generation: int, claim: str = "") -> None:
+        """A route server was looked at: its claim to be right, if it has one."""
+        before = dict(self._ahead)
+        if claim and generation > self._accepted:
+            if self._claims.get(server) != claim:
+                self._tell(server, claim)
+            self._claims[server], self._ahead[server] = claim, generation
+        else:
+            self._claims.pop(server, None)
+            self._ahead.pop(server, None)
+        if self._ahead != before:
+            await self._keep(self._ahead)
+        self.tried(server)
+
+    def tried(self, server: str) -> None:
+        """It was looked at, or cannot be. A claim that it had stands."""
+        self._unseen.discard(server)
+        if not self._unseen:
+            self._seen.set()
+
+    async def settle(self) -> str:
+        """Waits until all were tried, for a while at most, and gives a claim that stands, or nothing."""
+        if not self._seen.is_set():
+            try:
+                await asyncio.wait_for(self._seen.wait(), PATIENCE)
+            except TimeoutError:
+                self._seen.set()
+        return next(iter(self._claims.values()), "")
+
+    async def overtake(self) -> list[str]:
+        """The operator says that the database is right. Gives the route servers that had a claim."""
+        overtaken = sorted(self._claims)
+        self._accepted = max([self._accepted, *self._ahead.values()])
+        self._claims.clear()
+        self._ahead.clear()
+        await self._keep(self._ahead)
+        return overtaken
