@@ -2,7 +2,6 @@ package petest
 
 import (
 	"bufio"
-	"fmt"
 	"maps"
 	"net"
 	"slices"
@@ -255,7 +254,7 @@ func (c *Collector) Until(what, address string, ok func(Monitored) bool) Monitor
 			return p
 		}
 		if time.Now().After(deadline) {
-			c.t.Fatal(fmt.Sprintf("waited in vain for %s; of %s there is in %v, out %v", what, address, p.In, p.Out))
+			c.t.Fatalf("waited in vain for %s; of %s there is in %v, out %v", what, address, p.In, p.Out)
 		}
 	}
 }
