@@ -1,11 +1,53 @@
 package interop
 
 import (
+	"context"
+	"fmt"
 	"net"
+	"net/http"
+	"os"
+	"os/exec"
 	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
 
 	"github.com/vishvananda/netns"
 )
+
+// must runs a command that has to succeed.
+func must(t *testing.T, command string) string {
+	t.Helper()
+	words := strings.Fields(command)
+	out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
+
+var namespaces atomic.Int32
+
+// namespace makes a network namespace that goes away with the test.
+func namespace(t *testing.T, name string) string {
+	t.Helper()
+	name = fmt.Sprintf("weft-interop-%d-%s%d", os.Getpid(), name, namespaces.Add(1))
+	must(t, "ip netns add "+name)
+	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
+	must(t, "ip -n "+name+" link set lo up")
+	return name
+}
+
+// within is a client whose connections are made in a network namespace.
+func within(ns string) *http.Client {
+	return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+			return dialIn(ns, address)
+		},
+	}}
+}
 
 // dialIn connects from within a network namespace. A socket belongs to the namespace that its thread was in when it was
 // made; the thread is thrown away after that.

@@ -1,180 +1,131 @@
 package interop
 
 import (
-	"bytes"
-	"context"
-	"fmt"
-	"net/http"
-	"net/netip"
-	"os/exec"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/osrg/gobgp/v4/api"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
-	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
 )
 
-// daemon is a process that a test kills.
-type daemon struct {
-	t       *testing.T
-	command *exec.Cmd
+const restartTime = 30 // seconds for which PEs ask the route server to keep their routes
+
+// TestGracefulRestart: a PE's daemon is killed and comes back, and the route server too. In the families for which the
+// daemon has graceful restart nobody notices; a route that does not come back goes. In its other families all is gone
+// at once, and is back with the session.
+func TestGracefulRestart(t *testing.T) {
+	for _, s := range speakers {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.here(t)
+			r := newRegion(t, []*speaker{s, gobgp}, "--restart-time", "30s", "--confirm-wait", "100ms")
+			at := r.seat(s)
+			at.restarts = true
+			m := r.add(s, at)
+			at = r.seat(gobgp)
+			at.restarts = true
+			witness := r.add(gobgp, at)
+			lost := route{wire.VPNv4, m.site(wire.VPNv4), 2} // it will not come back
+			m.announce(lost)
+			for _, f := range s.learns {
+				want := r.wanted(witness, f)
+				if f == lost.family {
+					want.add(witness.site(f), lost)
+				}
+				r.learns(t, witness, f, want)
+				r.learns(t, m, f, r.wanted(m, f))
+			}
+			t.Run("PE", func(t *testing.T) { r.restartPE(t, m, witness, lost) })
+			t.Run("route server", func(t *testing.T) { r.restartServer(t, m, witness) })
+		})
+	}
 }
 
-func spawn(t *testing.T, name string, args ...string) *daemon {
-	t.Helper()
-	var output bytes.Buffer
-	d := &daemon{t, exec.Command(name, args...)}
-	d.command.Stdout, d.command.Stderr = &output, &output
-	if err := d.command.Start(); err != nil {
-		t.Fatal(err)
+func (r *region) restartPE(t *testing.T, m, witness member, lost route) {
+	before := map[wire.Family]table{}
+	for _, f := range m.graceful {
+		before[f] = witness.learned(f)
 	}
-	t.Cleanup(func() {
-		d.kill()
-		if t.Failed() {
-			t.Logf("%s %v said:\n%s", name, args, output.String())
-		}
-	})
-	return d
-}
-
-// kill is kill -9. The kernel closes the connections.
-func (d *daemon) kill() {
-	if d.command.ProcessState == nil {
-		_ = d.command.Process.Kill()
-		_ = d.command.Wait()
-	}
-}
-
-// gracefulGobgpd is a PE that restarts gracefully within some seconds; restarting says that it has.
-func gracefulGobgpd(t *testing.T, binary, address, server string, seconds uint32, restarting bool) (*gobgpd, *daemon) {
-	t.Helper()
-	host := free(t, address)
-	d := spawn(t, binary, "--api-hosts", host, "--log-level", "warn", "--pprof-disable")
-	cc, err := grpc.NewClient(host, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cc.Close() })
-	g := &gobgpd{t, api.NewGoBgpServiceClient(cc), address}
-	until(t, "gobgpd", func() bool {
-		_, err := g.api.StartBgp(context.Background(), &api.StartBgpRequest{Global: &api.Global{Asn: 65000, RouterId: address, ListenPort: -1}})
-		return err == nil
-	})
-	remote := netip.MustParseAddrPort(server)
-	_, err = g.api.AddPeer(context.Background(), &api.AddPeerRequest{Peer: &api.Peer{
-		Conf:      &api.PeerConf{NeighborAddress: remote.Addr().String(), PeerAsn: 65000},
-		Timers:    &api.Timers{Config: &api.TimersConfig{ConnectRetry: 2, IdleHoldTimeAfterReset: 1}},
-		Transport: &api.Transport{LocalAddress: address, RemotePort: uint32(remote.Port())},
-		GracefulRestart: &api.GracefulRestart{
-			Enabled: true, RestartTime: seconds, DeferralTime: 5, LocalRestarting: restarting,
-		},
-		AfiSafis: []*api.AfiSafi{{
-			Config:            &api.AfiSafiConfig{Family: vpls, Enabled: true},
-			MpGracefulRestart: &api.MpGracefulRestart{Config: &api.MpGracefulRestartConfig{Enabled: true}},
-		}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g, d
-}
-
-func (c *control) stale() (routes int, restarting bool) {
-	c.t.Helper()
-	var status struct {
-		Restarting bool
-		Sessions   []struct{ Stale int }
-	}
-	if err := c.call("GET", "/v1/status", nil, &status); err != nil {
-		c.t.Fatal(err)
-	}
-	for _, s := range status.Sessions {
-		routes += s.Stale
-	}
-	return routes, status.Restarting
-}
-
-// always polls for a while, and fails as soon as the PE has not what it is to have.
-func (g *gobgpd) always(d time.Duration, want map[string]string) {
-	g.t.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if have := g.routes(); fmt.Sprint(have) != fmt.Sprint(want) {
-			g.t.Fatalf("%s has %v, not %v", g.address, have, want)
+	m.kill()
+	until(t, "stale routes", func() bool { n, _ := r.stale(); return n > 0 })
+	for _, f := range m.speaker.learns {
+		if before[f] == nil {
+			r.learns(t, witness, f, table{})
 		}
 	}
-}
-
-func TestGobgpdAndTheRouteServerRestart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("building gobgpd takes a minute")
+	for f, want := range before {
+		r.keeps(t, witness, f, want, 100*time.Millisecond)
 	}
-	server := free(t, "127.0.79.2")
-	host := free(t, "127.0.79.2")
-	program, binary := build(t, "weft/routeserver/cmd/weft-routeserver"), build(t, "github.com/osrg/gobgp/v4/cmd/gobgpd")
-	options := append(flags(t, server, host), "--restart-time", "20s", "--confirm-wait", "100ms")
-	rs := spawn(t, program, options...)
-	c := &control{t, "http://" + host, http.DefaultClient}
-	d := &ruleset.Document{Generation: 1, Vcps: []ruleset.Vcp{{Name: "pool", Members: []string{"lanpe1", "lanpe2"}}}}
-	for i := range 2 {
-		name, rt := fmt.Sprintf("pe%d", i+1), fmt.Sprintf("65000:%d", i+1)
-		d.Peers = append(d.Peers, ruleset.Peer{Name: name, Address: fmt.Sprintf("127.0.79.%d", i+21), ASN: 65000})
-		d.Endpoints = append(d.Endpoints, ruleset.Endpoint{Name: "lan" + name, Peer: name, Family: "l2vpn-vpls", RT: rt, RD: rt})
-	}
-	c.replace(d)
-	one, first := gracefulGobgpd(t, binary, "127.0.79.21", server, 6, false)
-	two, _ := gracefulGobgpd(t, binary, "127.0.79.22", server, 60, false)
-	one.announce(1, 1)
-	two.announce(2, 2)
-	route := func(i int) string {
-		return fmt.Sprintf("65000:%d:%d:1 (Block Size: 64, Label Block Base: %d)", i, i, i<<12|1)
-	}
-	ofOne, ofTwo := map[string]string{route(1): "65000:2"}, map[string]string{route(2): "65000:1"}
-	one.has(ofTwo)
-	two.has(ofOne)
-
-	// The PE's daemon dies and comes back in time: the other PE does not notice.
-	first.kill()
-	until(t, "a stale route", func() bool { n, _ := c.stale(); return n == 1 })
-	two.always(500*time.Millisecond, ofOne)
-	one, first = gracefulGobgpd(t, binary, "127.0.79.21", server, 6, true)
-	one.announce(1, 1)
+	m.withdraw(lost)
+	m.restart()
+	delete(before[lost.family], lost.String())
 	until(t, "nothing stale", func() bool {
-		if have := two.routes(); fmt.Sprint(have) != fmt.Sprint(ofOne) {
-			t.Fatalf("%s has %v, not %v", two.address, have, ofOne)
-		}
-		n, _ := c.stale()
-		return n == 0 && c.established() == 2
-	})
-	one.has(ofTwo)
-	two.always(200*time.Millisecond, ofOne)
-
-	// The route server dies and comes back: no PE notices, and the restart ends when both have announced all they have.
-	rs.kill()
-	one.always(300*time.Millisecond, ofTwo)
-	two.always(300*time.Millisecond, ofOne)
-	spawn(t, program, options...)
-	until(t, "the route server", func() bool { return c.call("GET", "/v1/status", nil, &struct{}{}) == nil })
-	until(t, "the end of the restart", func() bool {
-		for g, want := range map[*gobgpd]map[string]string{one: ofTwo, two: ofOne} {
-			if have := g.routes(); fmt.Sprint(have) != fmt.Sprint(want) {
-				t.Fatalf("%s has %v, not %v", g.address, have, want)
+		for f, want := range before {
+			have := witness.learned(f)
+			if f == lost.family {
+				delete(have, lost.String())
+			}
+			if !maps.Equal(have, want) {
+				t.Fatalf("%s: %s, not %s", f, have, want)
 			}
 		}
-		_, restarting := c.stale()
-		return !restarting
+		n, _ := r.stale()
+		return n == 0 && r.established() == 2
 	})
-	one.always(200*time.Millisecond, ofTwo)
-	two.always(200*time.Millisecond, ofOne)
+	for _, f := range m.speaker.learns {
+		r.learns(t, witness, f, r.wanted(witness, f))
+		r.learns(t, m, f, r.wanted(m, f))
+	}
+}
 
-	// The PE's daemon dies and does not come back: its route goes when its time is over, and not before.
+func (r *region) restartServer(t *testing.T, m, witness member) {
+	r.server.kill()
+	keep := func(d time.Duration) {
+		for _, one := range []member{m, witness} {
+			for _, f := range one.helps {
+				if m.has(f) {
+					r.keeps(t, one, f, r.wanted(one, f), d)
+				}
+			}
+		}
+	}
+	keep(50 * time.Millisecond)
+	for _, f := range m.speaker.learns {
+		if !slices.Contains(m.helps, f) {
+			r.learns(t, m, f, table{})
+		}
+	}
+	r.startServer()
+	until(t, "the route server", func() bool { return r.call("GET", "/v1/status", nil, &struct{}{}) == nil })
+	until(t, "the end of the restart", func() bool {
+		keep(0)
+		_, restarting := r.stale()
+		return !restarting && r.established() == 2
+	})
+	keep(100 * time.Millisecond)
+	for _, f := range m.speaker.learns {
+		r.learns(t, m, f, r.wanted(m, f))
+		r.learns(t, witness, f, r.wanted(witness, f))
+	}
+}
+
+// TestPEDoesNotComeBack: its routes go when their time is over, and not before.
+func TestPEDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, []*speaker{gobgp, gobgp}, "--stale-time", "4s")
+	for range 2 {
+		at := r.seat(gobgp)
+		at.families, at.restarts = []wire.Family{wire.VPLS}, true
+		r.add(gobgp, at)
+	}
+	one, two := r.members[0], r.members[1]
+	r.learns(t, two, wire.VPLS, r.wanted(two, wire.VPLS))
 	killed := time.Now()
-	first.kill()
-	two.always(4*time.Second, ofOne)
-	two.has(map[string]string{})
-	if after := time.Since(killed); after < 5900*time.Millisecond || after > 12*time.Second {
+	one.kill()
+	r.keeps(t, two, wire.VPLS, r.wanted(two, wire.VPLS), 3*time.Second)
+	r.learns(t, two, wire.VPLS, table{})
+	if after := time.Since(killed); after < 3900*time.Millisecond {
 		t.Errorf("the route went after %s", after)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,37 +16,6 @@ import (
 )
 
 const token = "interop"
-
-// build compiles a command of this module or of one that it depends on.
-func build(t *testing.T, pkg string) string {
-	t.Helper()
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("there is no go command to build the daemons with")
-	}
-	binary := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	if out, err := exec.Command("go", "build", "-o", binary, pkg).CombinedOutput(); err != nil {
-		t.Fatalf("%s cannot be built: %v\n%s", pkg, err, out)
-	}
-	return binary
-}
-
-// run starts a daemon and ends it with the test. Its output is shown if the test fails.
-func run(t *testing.T, name string, args ...string) {
-	t.Helper()
-	var output bytes.Buffer
-	c := exec.Command(name, args...)
-	c.Stdout, c.Stderr = &output, &output
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt)
-		_ = c.Wait()
-		if t.Failed() {
-			t.Logf("%s %v said:\n%s", name, args, output.String())
-		}
-	})
-}
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
@@ -110,20 +78,43 @@ func (c *control) change(base uint64, op, vcp, endpoint string) engine.Receipt {
 	return receipt
 }
 
-func (c *control) established() int {
-	var status struct {
-		Sessions []struct{ State string }
+// status is what these tests ask of GET /v1/status.
+type status struct {
+	Restarting bool
+	Sessions   []struct {
+		Peer, State string
+		Stale       int
+		Families    []string
+		Since       string
 	}
-	if err := c.call("GET", "/v1/status", nil, &status); err != nil {
+}
+
+func (c *control) status() (s status) {
+	c.t.Helper()
+	if err := c.call("GET", "/v1/status", nil, &s); err != nil {
 		c.t.Fatal(err)
 	}
-	n := 0
-	for _, s := range status.Sessions {
+	return s
+}
+
+func (c *control) established() (n int) {
+	c.t.Helper()
+	for _, s := range c.status().Sessions {
 		if s.State == "established" {
 			n++
 		}
 	}
 	return n
+}
+
+// stale counts the routes that are kept of PEs whose session is lost.
+func (c *control) stale() (routes int, restarting bool) {
+	c.t.Helper()
+	now := c.status()
+	for _, s := range now.Sessions {
+		routes += s.Stale
+	}
+	return routes, now.Restarting
 }
 
 // flags are the route server's, for a BGP address and a place for its files.

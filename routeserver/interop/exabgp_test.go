@@ -1,0 +1,243 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"weft/routeserver/wire"
+)
+
+// exabgp is ExaBGP 4.2. It has no table that could be asked: a process of its own (a pipe here) is told of every message
+// and gives the orders. To know about it: it ends the session at an UPDATE with more than one VPLS NLRI (5.0 as well), and
+// at an EVPN route whose next hop has 16 bytes; commands for a neighbour it is not connected to are kept, but for
+// `announce route-refresh`; it knows the capability of RT-Constrain and cannot be configured for it.
+var exabgp = &speaker{
+	name:      "ExaBGP",
+	programs:  []string{exabgpProgram},
+	announces: []wire.Family{wire.VPLS, wire.VPNv4, wire.VPNv6, wire.Flow4, wire.Flow6, wire.FlowVPN4, wire.FlowVPN6},
+	learns:    []wire.Family{wire.VPLS, wire.VPNv4, wire.VPNv6, wire.Flow4, wire.Flow6, wire.FlowVPN4, wire.FlowVPN6},
+	lacks:     map[wire.Family]string{wire.EVPN: "ExaBGP reads EVPN without announcing it, and takes no next hop of 16 bytes, which is what FRR's type 5 has"},
+	graceful:  []wire.Family{wire.VPLS, wire.VPNv4, wire.VPNv6, wire.Flow4, wire.Flow6, wire.FlowVPN4, wire.FlowVPN6},
+	start:     func(t *testing.T, at seat) pe { e := &exabgpPE{t: t, seat: at}; e.launch(); return e },
+}
+
+const exabgpProgram = "/usr/sbin/exabgp"
+
+type exabgpPE struct {
+	seat
+	t       *testing.T
+	process *process
+	routes  []route
+	pipe    *os.File // held open, or orders would be lost that nobody reads yet
+}
+
+var exabgpFamilies = map[wire.Family]string{
+	wire.VPLS: "l2vpn vpls", wire.VPNv4: "ipv4 mpls-vpn", wire.VPNv6: "ipv6 mpls-vpn", wire.Flow4: "ipv4 flow", wire.Flow6: "ipv6 flow",
+	wire.FlowVPN4: "ipv4 flow-vpn", wire.FlowVPN6: "ipv6 flow-vpn",
+}
+
+func (e *exabgpPE) file(name string) string { return filepath.Join(e.dir, name) }
+
+// exabgpPipe is the process that ExaBGP starts: what it is told goes to a file, what is written to a pipe are its orders.
+const exabgpPipe = `#!/bin/sh
+cat <>"$1/orders" &
+cat >"$1/heard"
+kill $!
+`
+
+func (e *exabgpPE) launch() {
+	e.t.Helper()
+	var c strings.Builder
+	fmt.Fprintf(&c, "process pipe { run %s %s; encoder json; }\nneighbor %s {\n", e.file("pipe"), e.dir, routeServer)
+	fmt.Fprintf(&c, " router-id %[1]s; local-address %[1]s; local-as 65000; peer-as 65000; hold-time %d;\n", e.address(), e.hold)
+	if e.passive {
+		fmt.Fprintln(&c, " passive true; listen 179;")
+	} else {
+		fmt.Fprintln(&c, " passive false;")
+	}
+	fmt.Fprintf(&c, " capability { route-refresh %[1]s; extended-message %[1]s;", map[bool]string{true: "disable", false: "enable"}[e.plain])
+	if e.restarts {
+		fmt.Fprintf(&c, " graceful-restart %d;", restartTime)
+	}
+	fmt.Fprintf(&c, " }\n family {")
+	for _, f := range e.families {
+		fmt.Fprintf(&c, " %s;", exabgpFamilies[f])
+	}
+	fmt.Fprintf(&c, " }\n api { processes [ pipe ]; receive { parsed; update; refresh; } neighbor-changes; }\n}\n")
+	_ = os.Remove(e.file("orders"))
+	_ = os.Remove(e.file("heard"))
+	for _, err := range []error{
+		os.WriteFile(e.file("conf"), []byte(c.String()), 0o644), os.WriteFile(e.file("pipe"), []byte(exabgpPipe), 0o755), syscall.Mkfifo(e.file("orders"), 0o600),
+	} {
+		if err != nil {
+			e.t.Fatal(err)
+		}
+	}
+	var err error
+	if e.pipe, err = os.OpenFile(e.file("orders"), os.O_RDWR, 0); err != nil {
+		e.t.Fatal(err)
+	}
+	e.process = spawn(e.t, "ip", "netns", "exec", e.ns, "env", "exabgp.daemon.user=root", "exabgp.api.cli=false", "exabgp.log.level=INFO",
+		"exabgp.tcp.bind="+map[bool]string{true: e.address(), false: ""}[e.passive], exabgpProgram, e.file("conf"))
+	until(e.t, "ExaBGP", func() bool { _, err := os.Stat(e.file("heard")); return err == nil })
+	for _, r := range e.routes {
+		e.order("announce " + e.command(r))
+	}
+}
+
+func (e *exabgpPE) order(line string) {
+	e.t.Helper()
+	if _, err := fmt.Fprintln(e.pipe, line); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// command is a route in ExaBGP's words.
+func (e *exabgpPE) command(r route) string {
+	switch r.family {
+	case wire.VPLS:
+		return fmt.Sprintf("vpls rd %s endpoint %d base %d offset 1 size 64 next-hop %s extended-community [ target:%s l2info:19:0:1500:111 ]",
+			r.rt(), r.number, r.label(), e.address(), r.rt())
+	case wire.VPNv4, wire.VPNv6:
+		hop := e.address()
+		if r.family == wire.VPNv6 {
+			hop = e.hop6()
+		}
+		return fmt.Sprintf("route %s rd %s next-hop %s label %d extended-community target:%s", r.prefix(), r.rt(), hop, r.label(), r.rt())
+	}
+	rd, prefix := "", r.prefix()
+	if r.family == wire.FlowVPN4 || r.family == wire.FlowVPN6 {
+		rd = "rd " + r.rt() + "; "
+	}
+	if r.family == wire.Flow6 || r.family == wire.FlowVPN6 {
+		prefix += "/0" // the offset
+	}
+	return fmt.Sprintf("flow route { %smatch { destination %s; } then { discard; extended-community target:%s; } }", rd, prefix, r.rt())
+}
+
+func (e *exabgpPE) announce(routes ...route) {
+	e.t.Helper()
+	e.routes = append(e.routes, routes...)
+	for _, r := range routes {
+		e.order("announce " + e.command(r))
+	}
+}
+
+func (e *exabgpPE) withdraw(r route) {
+	e.t.Helper()
+	e.routes = slices.DeleteFunc(e.routes, func(have route) bool { return have == r })
+	if e.process != nil {
+		e.order("withdraw " + e.command(r))
+	}
+}
+
+func (e *exabgpPE) kill()    { e.process.kill(); e.process = nil; e.pipe.Close() }
+func (e *exabgpPE) restart() { e.t.Helper(); e.launch() }
+
+func (e *exabgpPE) refresh(f wire.Family) {
+	e.t.Helper()
+	e.order("announce route-refresh " + exabgpFamilies[f])
+}
+
+// event is a line of what ExaBGP says: a message from the route server, or a change of the session's state.
+type event struct {
+	Type     string
+	Neighbor struct {
+		State   string
+		Message struct {
+			Update struct {
+				Attribute struct {
+					Communities []struct{ String string } `json:"extended-community"`
+				}
+				Announce map[string]map[string][]exabgpNLRI // by family and next hop
+				Withdraw map[string][]exabgpNLRI            // by family
+			}
+		}
+	}
+}
+
+type exabgpNLRI struct {
+	NLRI, RD, String             string
+	Endpoint, Base, Offset, Size int
+	To4                          []string `json:"destination-ipv4"`
+	To6                          []string `json:"destination-ipv6"`
+}
+
+func (n exabgpNLRI) name() string {
+	name := n.NLRI
+	switch {
+	case n.Size > 0:
+		return vplsName(n.RD, n.Endpoint, n.Offset, n.Size, n.Base)
+	case n.To4 != nil:
+		name = "to " + n.To4[0]
+	case n.To6 != nil:
+		name = "to " + strings.TrimSuffix(n.To6[0], "/0")
+	}
+	return strings.TrimSpace(n.RD + " " + name)
+}
+
+// events are what ExaBGP has said since it started.
+func (e *exabgpPE) events() (events []event) {
+	e.t.Helper()
+	heard, err := os.ReadFile(e.file("heard"))
+	if err != nil {
+		return nil
+	}
+	for line := range bytes.Lines(heard) {
+		var v event
+		if bytes.Contains(line, []byte(`"type": "refresh"`)) {
+			line = bytes.ReplaceAll(line, []byte(`""`), []byte(`"`)) // it quotes its words twice
+		}
+		if !bytes.HasPrefix(line, []byte("{")) || !bytes.HasSuffix(line, []byte("\n")) {
+			continue // an answer to an order, or half a line
+		}
+		if err := json.Unmarshal(line, &v); err != nil {
+			e.t.Fatalf("ExaBGP said %s: %v", line, err)
+		}
+		events = append(events, v)
+	}
+	return events
+}
+
+// learned goes through all that ExaBGP was told.
+func (e *exabgpPE) learned(f wire.Family) table {
+	e.t.Helper()
+	routes := table{}
+	for _, v := range e.events() {
+		if v.Neighbor.State == "down" {
+			routes = table{}
+		}
+		update := v.Neighbor.Message.Update
+		for _, n := range update.Withdraw[exabgpFamilies[f]] {
+			delete(routes, n.name())
+		}
+		var rts []string
+		for _, c := range update.Attribute.Communities {
+			if rt, is := strings.CutPrefix(c.String, "target:"); is {
+				rts = append(rts, rt)
+			}
+		}
+		for _, list := range update.Announce[exabgpFamilies[f]] {
+			for _, n := range list {
+				routes[n.name()] = strings.Join(rts, " ")
+			}
+		}
+	}
+	return routes
+}
+
+func (e *exabgpPE) received() (n int) {
+	for _, v := range e.events() {
+		if len(v.Neighbor.Message.Update.Announce) > 0 {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,107 @@
+package interop
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"weft/routeserver/wire"
+)
+
+// TestMatrix: every daemon in every family that it has, all at once in one session each, whoever opens the connection.
+// Everybody gets everybody's routes with the route target of his own site, whatever daemon they come from, and loses
+// them with the pool.
+func TestMatrix(t *testing.T) {
+	for _, role := range []struct {
+		name    string
+		options []string
+		passive bool
+	}{
+		{"PEs connect", nil, false},
+		{"route server connects", []string{"--active", "--connect-retry", "1s"}, true},
+		{"both connect", []string{"--active", "--connect-retry", "1s"}, false},
+	} {
+		t.Run(role.name, func(t *testing.T) {
+			t.Parallel()
+			present := installed(t)
+			r := newRegion(t, present, role.options...)
+			for _, s := range present {
+				at := r.seat(s)
+				at.passive = role.passive
+				r.add(s, at)
+			}
+			until(t, "all sessions", func() bool { return r.established() == len(present) })
+			for f := range wire.RTC {
+				t.Run(f.String(), func(t *testing.T) { r.matrix(t, f) })
+			}
+			// Whoever lost the race, there is one connection with each PE in the end.
+			if n := strings.Count(must(t, "ip netns exec "+r.ns+" ss -Htn state established src "+routeServer+" ( sport = 179 or dport = 179 )"), "\n"); n != len(present) {
+				t.Errorf("%d connections with %d PEs", n, len(present))
+			}
+		})
+	}
+}
+
+// matrix looks at one family: all PEs in its pool, the first one outside, and back again.
+func (r *region) matrix(t *testing.T, f wire.Family) {
+	for _, m := range r.members {
+		if why := m.lacks[f]; why != "" {
+			t.Run(m.name, func(t *testing.T) { t.Skip(why) })
+		}
+	}
+	each := func(what string, wanted func(member) table) {
+		for _, m := range r.members {
+			if m.has(f) {
+				t.Run(m.name+" "+what, func(t *testing.T) { r.learns(t, m, f, wanted(m)) })
+			}
+		}
+	}
+	all := func(m member) table { return r.wanted(m, f) }
+	each("in the pool", all)
+	main := poolOf(f)
+	r.leave(1, main)
+	each("without the first", func(m member) table {
+		if m.number == 1 {
+			return table{}
+		}
+		want := all(m)
+		for _, gone := range r.members[0].routes(1, f) {
+			delete(want, gone.String())
+		}
+		return want
+	})
+	r.join(1, main)
+	each("together again", all)
+	for _, m := range r.members {
+		if routes := m.routes(m.number, f); len(routes) > 0 {
+			m.withdraw(routes[0])
+		}
+	}
+	each("after a withdrawal", func(m member) table {
+		want := all(m)
+		for _, other := range r.members {
+			if routes := other.routes(other.number, f); len(routes) > 0 {
+				delete(want, routes[0].String())
+			}
+		}
+		return want
+	})
+}
+
+// poolOf is the family of the pool that decides over a family's routes.
+func poolOf(f wire.Family) wire.Family { return wire.Family(siteOf(0, f)) }
+
+// installed are the daemons that are here.
+func installed(t *testing.T) (present []*speaker) {
+	t.Helper()
+	for _, s := range speakers {
+		missing := slices.ContainsFunc(s.programs, func(file string) bool { _, err := exec.LookPath(file); return err != nil })
+		if missing {
+			t.Run(s.name, s.here)
+			continue
+		}
+		present = append(present, s)
+	}
+	return present
+}

@@ -1,0 +1,101 @@
+package interop
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+const (
+	routeServerCommand = "weft/routeserver/cmd/weft-routeserver"
+	gobgpdCommand      = "github.com/osrg/gobgp/v4/cmd/gobgpd"
+)
+
+// built are the commands that tests have built, in a directory that goes away with the last test.
+var built struct {
+	sync.Mutex
+	dir string
+}
+
+// TestMain runs more tests at once than there are processors: they wait most of the time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// program compiles a command of this module or of one that it depends on, once.
+func program(t *testing.T, pkg string) string {
+	t.Helper()
+	built.Lock()
+	defer built.Unlock()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command to build the daemons with")
+	}
+	if built.dir == "" {
+		var err error
+		if built.dir, err = os.MkdirTemp("", "weft-interop-bin-"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	binary := filepath.Join(built.dir, filepath.Base(pkg))
+	if _, err := os.Stat(binary); err == nil {
+		return binary
+	}
+	if out, err := exec.Command("go", "build", "-o", binary, pkg).CombinedOutput(); err != nil {
+		t.Fatalf("%s cannot be built: %v\n%s", pkg, err, out)
+	}
+	return binary
+}
+
+// process is a daemon that ends with the test at the latest. Its output is shown if the test fails.
+type process struct {
+	command *exec.Cmd
+}
+
+func spawn(t *testing.T, name string, args ...string) *process {
+	t.Helper()
+	var output bytes.Buffer
+	p := &process{exec.Command(name, args...)}
+	p.command.Stdout, p.command.Stderr = &output, &output
+	// Daemons start processes of their own, which are to end with them. (They also must not keep our pipe open.)
+	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			t.Logf("%s %v said:\n%s", name, args, tail(output.Bytes()))
+		}
+	})
+	return p
+}
+
+func tail(text []byte) string {
+	const most = 4000
+	if len(text) > most {
+		return fmt.Sprintf("… %s", text[len(text)-most:])
+	}
+	return string(text)
+}
+
+// kill is kill -9. The kernel closes the connections.
+func (p *process) kill() {
+	if p.command.ProcessState == nil {
+		_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)
+		_ = p.command.Wait()
+	}
+}

@@ -1,0 +1,146 @@
+package interop
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
+)
+
+// region is a route server and PEs in a network namespace, everyone at an address of his own and at port 179. (Not in
+// 127.0.0.0/8: FRR takes no next hop from there.)
+type region struct {
+	*control
+	ns         string
+	options    []string
+	server     *process
+	generation uint64
+	members    []member
+}
+
+type member struct {
+	*speaker
+	seat
+	pe
+}
+
+// newRegion starts a route server that knows the PEs that are going to be there, the first being PE 1. All sites of a
+// family are in one pool, which has the family's name.
+func newRegion(t *testing.T, peers []*speaker, options ...string) *region {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("network namespaces need root")
+	}
+	ns := namespace(t, "r")
+	for _, n := range []int{1, 2, 3, 4, 5, 6, 254} {
+		must(t, fmt.Sprintf("ip -n %s addr add %s/32 dev lo", ns, address(n)))
+		must(t, fmt.Sprintf("ip -n %s addr add 2001:db8::%d/128 dev lo", ns, n))
+	}
+	api := routeServer + ":9179"
+	r := &region{control: &control{t, "http://" + api, within(ns)}, ns: ns}
+	r.options = append(flags(t, routeServer+":179", api), options...)
+	r.startServer()
+	r.replace(r.document(peers))
+	return r
+}
+
+func (r *region) startServer() {
+	r.t.Helper()
+	r.server = spawn(r.t, "ip", append([]string{"netns", "exec", r.ns, program(r.t, routeServerCommand)}, r.options...)...)
+}
+
+func (r *region) document(peers []*speaker) *ruleset.Document {
+	r.generation = 1
+	d := &ruleset.Document{Generation: 1}
+	for f := range wire.Flow4 {
+		d.Vcps = append(d.Vcps, ruleset.Vcp{Name: f.String()})
+	}
+	for i, s := range peers {
+		p := i + 1
+		name := fmt.Sprintf("pe%d", p)
+		d.Peers = append(d.Peers, ruleset.Peer{Name: name, Address: address(p), ASN: 65000})
+		for f := range wire.Flow4 {
+			if s.lacks[f] != "" {
+				continue
+			}
+			endpoint, rt := endpointOf(p, f), target(siteOf(p, f))
+			d.Endpoints = append(d.Endpoints, ruleset.Endpoint{Name: endpoint, Peer: name, Family: f.String(), RT: rt, RD: rt})
+			d.Vcps[f].Members = append(d.Vcps[f].Members, endpoint)
+		}
+	}
+	return d
+}
+
+func endpointOf(p int, f wire.Family) string { return fmt.Sprintf("pe%d-%s", p, f) }
+
+// seat is the next PE's, with all that its daemon can do.
+func (r *region) seat(s *speaker) seat {
+	r.t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "weft-interop-") // short: unix sockets go there; and not root's own, FRR gives up root
+	if err == nil {
+		err = os.Chmod(dir, 0o777)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { os.RemoveAll(dir) })
+	return seat{ns: r.ns, dir: filepath.Clean(dir), number: len(r.members) + 1, families: s.learns, hold: 90}
+}
+
+// add starts a PE and lets it announce what it can.
+func (r *region) add(s *speaker, at seat) member {
+	r.t.Helper()
+	m := member{s, at, s.start(r.t, at)}
+	r.members = append(r.members, m)
+	for _, f := range at.families {
+		m.announce(s.routes(at.number, f)...)
+	}
+	return m
+}
+
+// wanted is what a PE is to have in a family, while all PEs announce what they can and all are in the pool.
+func (r *region) wanted(m member, f wire.Family) table {
+	want := table{}
+	for _, other := range r.members {
+		if other.number != m.number && other.has(f) {
+			want.add(m.site(f), other.routes(other.number, f)...)
+		}
+	}
+	return want
+}
+
+// learns waits until a PE has certain routes and no others.
+func (r *region) learns(t *testing.T, m member, f wire.Family, want table) {
+	t.Helper()
+	var have table
+	for deadline := time.Now().Add(40 * time.Second); time.Now().Before(deadline); time.Sleep(30 * time.Millisecond) {
+		if have = m.learned(f); maps.Equal(have, want) {
+			return
+		}
+	}
+	t.Fatalf("%s (pe%d) has in %s\n%s, not\n%s", m.name, m.number, f, have, want)
+}
+
+// keeps looks for a while whether a PE has what it is to have all the time.
+func (r *region) keeps(t *testing.T, m member, f wire.Family, want table, during time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if have := m.learned(f); !maps.Equal(have, want) {
+			t.Fatalf("%s (pe%d) has in %s\n%s, not\n%s", m.name, m.number, f, have, want)
+		}
+	}
+}
+
+func (r *region) join(p int, f wire.Family)  { r.move(ruleset.Join, p, f) }
+func (r *region) leave(p int, f wire.Family) { r.move(ruleset.Leave, p, f) }
+
+func (r *region) move(op string, p int, f wire.Family) {
+	r.t.Helper()
+	r.change(r.generation, op, f.String(), endpointOf(p, f))
+	r.generation++
+}
