@@ -15,6 +15,7 @@ import (
 	"github.com/osrg/gobgp/v4/pkg/apiutil"
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"weft/routeserver/wire"
@@ -54,20 +55,20 @@ func (g *gobgpd) launch(again bool) {
 	host := g.address() + ":50051"
 	g.process = spawn(g.t, "ip", "netns", "exec", g.ns, program(g.t, gobgpdCommand), "--api-hosts", host, "--log-level", "warn", "--pprof-disable")
 	cc, err := grpc.NewClient("passthrough:///"+host, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return dialIn(g.ns, host) }))
+		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return dialIn(g.ns, host) }),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 30 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}}))
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	g.t.Cleanup(func() { cc.Close() })
 	g.api = api.NewGoBgpServiceClient(cc)
-	until(g.t, "gobgpd", func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_, err := g.api.StartBgp(ctx, &api.StartBgpRequest{Global: &api.Global{
-			Asn: 65000, RouterId: g.address(), ListenPort: 179, ListenAddresses: []string{g.address()},
-		}}, grpc.WaitForReady(true))
-		return err == nil
-	})
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	defer cancel()
+	if _, err := g.api.StartBgp(ctx, &api.StartBgpRequest{Global: &api.Global{
+		Asn: 65000, RouterId: g.address(), ListenPort: 179, ListenAddresses: []string{g.address()},
+	}}, grpc.WaitForReady(true)); err != nil { // once: a second one would be an error
+		g.t.Fatal(err)
+	}
 	for _, r := range g.routes {
 		g.path(r, false)
 	}
