@@ -12,16 +12,21 @@ import (
 
 // What PEs announce and withdraw.
 
-// announce makes a PE announce routes of a site: mostly its own, with its own route target; sometimes not.
+// announce makes a PE announce routes.
 func (w *world) announce() string {
 	s := w.anySpeaker()
 	if s == nil {
 		return "nothing"
 	}
+	return w.announces(s)
+}
+
+// announces makes a PE announce routes of a site: mostly its own, with its own route target; sometimes not.
+func (w *world) announces(s *speaker) string {
 	i := w.anySite(s.name)
 	rts := []string{w.rt(i)}
 	how := w.anyAlong(s)
-	switch w.r.IntN(14) {
+	switch w.r.IntN(24) {
 	case 0:
 		rts = nil
 	case 1:
@@ -35,8 +40,8 @@ func (w *world) announce() string {
 	}
 	rts = slices.Compact(slices.Sorted(slices.Values(rts)))
 	rd := i
-	if w.r.IntN(4) == 0 { // somebody else's route distinguisher
-		rd = w.r.IntN(worldSites)
+	if w.r.IntN(3) == 0 { // perhaps somebody else's route distinguisher, or nobody's
+		rd = w.r.IntN(worldSites + 2)
 	}
 	list := w.anyRoutes(i, rd)
 	if w.r.IntN(20) == 0 {
@@ -79,7 +84,7 @@ func (w *world) say(s *speaker, list []offer, rts []string, how along) {
 // anySite is mostly one of a PE's own, if it has any.
 func (w *world) anySite(peer string) int {
 	i := w.r.IntN(worldSites)
-	if w.r.IntN(8) > 0 {
+	if w.r.IntN(12) > 0 {
 		for tries := 0; tries < 20 && w.owner(i) != peer; tries++ {
 			i = w.r.IntN(worldSites)
 		}
@@ -114,8 +119,9 @@ func (w *world) withdraw() string {
 		return "nothing"
 	}
 	keys := sortedKeys(w.said[s.name])
-	if len(keys) == 0 || w.r.IntN(10) == 0 {
-		list := w.anyRoutes(w.r.IntN(worldSites), w.r.IntN(worldSites))
+	if len(keys) == 0 || w.r.IntN(4) == 0 {
+		i := w.anySite(s.name)
+		list := w.anyRoutes(i, i)
 		s.withdraw(list)
 		for _, o := range list {
 			if a, there := w.said[s.name][o.route]; there && a.text == o.text { // another label block is another route
@@ -171,7 +177,7 @@ func (w *world) sayAgain() string {
 	if s == nil {
 		return "nothing"
 	}
-	f := familyOf(w.r.IntN(worldSites))
+	f := w.families[w.r.IntN(worldSites)]
 	if w.r.IntN(3) == 0 {
 		f = wire.Family(w.r.IntN(int(wire.RTC)))
 	}

@@ -15,7 +15,7 @@ func (w *world) backlog() string {
 		s.slow = true
 		return s.name + " becomes slow"
 	}
-	switch w.r.IntN(4) {
+	switch w.r.IntN(6) {
 	case 0:
 		s.slow = false
 		return s.name + " catches up"

@@ -47,6 +47,10 @@ func (w *world) change(exact bool, ops ...ruleset.Operation) string {
 		next = applied(next, op)
 	}
 	next.Generation++
+	w.doing = ""
+	for _, op := range ops {
+		w.doing += describe(op)
+	}
 	w.now(next)
 	return ""
 }
@@ -68,8 +72,11 @@ func (w *world) now(next *ruleset.Document) {
 	}
 	w.check("a change of the rule set, at once")
 	for _, name := range sortedKeys(moved) {
-		if moved[name] && w.speakers[name] != nil {
-			w.down(w.speakers[name])
+		if s := w.speakers[name]; moved[name] && s != nil {
+			if w.r.IntN(2) == 0 {
+				w.engine.Lose(s.peer, "it breaks before that")
+			}
+			w.down(s)
 		}
 	}
 }
@@ -119,11 +126,21 @@ func (w *world) pool() string {
 	return w.change(true, op) + describe(op)
 }
 
+func (w *world) documentHas(i int) bool {
+	return slices.ContainsFunc(w.document.Peers, func(p ruleset.Peer) bool { return p.Name == peerName(i) })
+}
+
 // peer adds a PE, moves it, or removes it with its endpoints.
 func (w *world) peer() string {
 	i := w.r.IntN(worldPeers)
+	for tries := 0; tries < 5 && w.r.IntN(2) == 0 && w.documentHas(i); tries++ { // or one that is gone
+		i = w.r.IntN(worldPeers)
+	}
+	for tries := 0; tries < 5 && len(w.lost) > 0 && !w.lost[peerName(i)]; tries++ { // mostly one that is not there
+		i = w.r.IntN(worldPeers)
+	}
 	p := peerAt(i, w.r.IntN(3))
-	if !slices.ContainsFunc(w.document.Peers, func(p ruleset.Peer) bool { return p.Name == peerName(i) }) || w.r.IntN(2) == 0 {
+	if !w.documentHas(i) || w.r.IntN(4) > 0 {
 		return w.change(false, ruleset.Operation{Op: ruleset.SetPeer, Peer: &p}) + fmt.Sprintf("set-peer %+v", p)
 	}
 	var ops []ruleset.Operation
@@ -142,6 +159,7 @@ func (w *world) replace() string {
 	}
 	w.must(nil, w.during(func() error { _, err := w.engine.Replace(next, false); return err }))
 	w.fallback = nil // it is the whole truth
+	w.doing = fmt.Sprintf(" a rule set: %+v", *next)
 	w.now(next)
 	return what
 }

@@ -32,32 +32,44 @@ func texts(list []offer) (texts []string) {
 
 var mainFamilies = []wire.Family{wire.VPLS, wire.EVPN, wire.VPNv4, wire.VPNv6}
 
-func familyOf(site int) wire.Family { return mainFamilies[site%len(mainFamilies)] }
+// someFamilies are the main families of a world's sites: of all kinds, or of a few, so that they meet more often.
+func (w *world) someFamilies() (list [worldSites]wire.Family) {
+	kinds := 1 + w.r.IntN(len(mainFamilies))
+	first := w.r.IntN(len(mainFamilies))
+	for i := range list {
+		list[i] = mainFamilies[(first+w.r.IntN(kinds))%len(mainFamilies)]
+	}
+	return list
+}
 
 // anyRoutes are routes of one family with the route distinguisher of a site: mostly of the family of a site (which may be
 // another one), else traffic filters, or of a family that is not the site's.
 func (w *world) anyRoutes(site, distinguisher int) (list []offer) {
-	f := familyOf(site)
+	f := w.families[site]
 	switch w.r.IntN(12) {
 	case 0:
 		f = mainFamilies[w.r.IntN(len(mainFamilies))]
-	case 1, 2, 3:
+	case 1, 2:
 		f = wire.Flow4 + wire.Family(w.r.IntN(4))
 	}
 	rd := fmt.Sprintf("65000:%d", distinguisher+1)
 	first := 1 + w.r.IntN(3)
-	for n := first; n <= min(3, first+w.r.IntN(2)); n++ {
-		nlri := w.routeOf(f, rd, n)
-		o := offer{family: f, nlri: nlri, rd: rd, route: nlri.String(), text: nlri.String()}
-		switch f {
-		case wire.Flow4, wire.Flow6:
-			o.rd = ""
-		case wire.VPLS:
-			o.route, _, _ = strings.Cut(o.text, " ") // without the label block
-		}
-		list = append(list, o)
+	for n := first; n <= min(3, first+w.r.IntN(3)); n++ {
+		list = append(list, w.offerOf(f, rd, n))
 	}
 	return list
+}
+
+func (w *world) offerOf(f wire.Family, rd string, n int) offer {
+	nlri := w.routeOf(f, rd, n)
+	o := offer{family: f, nlri: nlri, rd: rd, route: nlri.String(), text: nlri.String()}
+	switch f {
+	case wire.Flow4, wire.Flow6:
+		o.rd = ""
+	case wire.VPLS:
+		o.route, _, _ = strings.Cut(o.text, " ") // without the label block
+	}
+	return o
 }
 
 func (w *world) routeOf(f wire.Family, rd string, n int) bgp.NLRI {

@@ -121,6 +121,29 @@ func (e *Engine) promote(t *transaction, f wire.Family, key string) {
 	e.emit(t, []string{next.NLRI}, nil, g)
 }
 
+// contest gives duplicates their keys whose endpoints, which have changed, own the route distinguisher now.
+func (e *Engine) contest(t *transaction, endpoints []string) {
+	for _, name := range endpoints {
+		site := e.set.Site(name)
+		if site == nil || e.table.Ins()[site.Peer] == nil {
+			continue
+		}
+		for _, g := range e.table.In(site.Peer).Groups() {
+			if endpoint, _ := Judge(e.set, g.Peer, g.Family, g.Attributes); !g.Twin || endpoint != name {
+				continue
+			}
+			for _, r := range append([]*rib.Route(nil), g.Routes()...) {
+				key := g.Family.Key(r.NLRI)
+				if owner := e.table.Owner(g.Family, key); owner != nil && e.ownsRD(g.Family, r, name) {
+					e.table.SetOwner(g.Family, key, nil)
+					e.demote(t, key, owner)
+					e.promote(t, g.Family, key)
+				}
+			}
+		}
+	}
+}
+
 // group finds or makes the group for a peer's routes with these attributes; a new one is judged by the rule set in force
 // and addressed to its recipients.
 func (e *Engine) group(in *rib.In, f wire.Family, a *wire.Attributes) *rib.Group {

@@ -18,14 +18,16 @@ func (w *world) session() string {
 		return "nothing"
 	}
 	name := names[w.r.IntN(len(names))]
-	for tries := 0; w.speakers[name] != nil && tries < 2; tries++ {
+	for tries := 0; w.speakers[name] != nil && tries < 4; tries++ {
 		name = names[w.r.IntN(len(names))]
 	}
 	s := w.speakers[name]
 	switch {
 	case s == nil:
 		return w.connect(name)
-	case w.r.IntN(3) > 0:
+	case w.r.IntN(2) == 0:
+		return "nothing"
+	case w.r.IntN(4) > 0:
 		return w.lose(s)
 	}
 	w.down(s)
@@ -43,9 +45,9 @@ func (w *world) down(s *speaker) {
 // anyFamilies are what a PE and the route server agree on: mostly everything.
 func (w *world) anyFamilies() (families [wire.Families]bool) {
 	for f := range wire.Families {
-		families[f] = w.r.IntN(8) > 0
+		families[f] = w.r.IntN(12) > 0
 	}
-	families[wire.RTC] = w.r.IntN(3) == 0
+	families[wire.RTC] = w.r.IntN(4) == 0
 	return families
 }
 
@@ -96,7 +98,11 @@ func (w *world) connect(name string) string {
 		}
 	}
 	delete(w.lost, name)
-	return fmt.Sprintf("%s comes up with %v and %+v", name, families, restart)
+	text := fmt.Sprintf("%s comes up with %v and %+v", name, families, restart)
+	for range w.r.IntN(4) {
+		text += "; " + w.announces(s)
+	}
+	return text
 }
 
 func (w *world) dropStale(name string, f wire.Family) {

@@ -91,8 +91,8 @@ func (w *world) expected(seen map[string]map[string]entry) map[string]map[string
 	}
 	for _, rivals := range w.candidates() {
 		winner := rivals[0]
-		for _, c := range rivals[1:] {
-			if w.agrees(c, seen) {
+		for _, c := range rivals {
+			if w.agrees(c, rivals, seen) {
 				winner = c
 			}
 		}
@@ -105,8 +105,13 @@ func (w *world) expected(seen map[string]map[string]entry) map[string]map[string
 	return want
 }
 
-func (w *world) agrees(c candidate, seen map[string]map[string]entry) bool {
+func (w *world) agrees(c candidate, rivals []candidate, seen map[string]map[string]entry) bool {
 	for peer := range w.speakers {
+		for _, other := range rivals {
+			if _, has := seen[peer][other.text]; has && other.text != c.text { // another label block
+				return false
+			}
+		}
 		rts := w.delivery(peer, c)
 		if have := seen[peer][c.text]; have.rts != rts || rts != "" && have.announcer != c.announcer {
 			return false

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -24,7 +25,7 @@ func (w *world) anyJoinOrLeave(d *ruleset.Document) (op ruleset.Operation, ok bo
 // anyEndpoint removes an endpoint, makes one, or moves one to another PE or to another route target or RD.
 func (w *world) anyEndpoint(d *ruleset.Document) ruleset.Operation {
 	i := w.r.IntN(worldSites)
-	if exists := slices.ContainsFunc(d.Endpoints, func(e ruleset.Endpoint) bool { return e.Name == siteName(i) }); exists && w.r.IntN(3) == 0 || len(d.Peers) == 0 {
+	if exists := slices.ContainsFunc(d.Endpoints, func(e ruleset.Endpoint) bool { return e.Name == siteName(i) }); exists && w.r.IntN(5) == 0 || len(d.Peers) == 0 {
 		if exists {
 			return ruleset.Operation{Op: ruleset.RemoveEndpoint, Name: siteName(i)}
 		}
@@ -40,16 +41,19 @@ func (w *world) site(d *ruleset.Document, i int) ruleset.Endpoint {
 	free := func(text string, of func(ruleset.Endpoint) string) bool {
 		return !slices.ContainsFunc(d.Endpoints, func(e ruleset.Endpoint) bool { return e.Name != siteName(i) && of(e) == text })
 	}
-	e := ruleset.Endpoint{Name: siteName(i), Peer: d.Peers[w.r.IntN(len(d.Peers))].Name, Family: familyOf(i).String()}
+	e := ruleset.Endpoint{Name: siteName(i), Peer: d.Peers[w.r.IntN(len(d.Peers))].Name, Family: w.families[i].String()}
 	for e.RT = anyTarget(w); !free(e.RT, func(e ruleset.Endpoint) string { return e.RT }); {
 		e.RT = anyTarget(w)
 	}
-	rd := i
-	for e.RD = ""; e.RD == "" || !free(e.RD, func(e ruleset.Endpoint) string { return e.RD }); {
-		e.RD = fmt.Sprintf("65000:%d", rd+1)
-		if rd = i; w.r.IntN(4) == 0 {
-			rd = w.r.IntN(worldSites + 2)
-		}
+	if old := slices.IndexFunc(d.Endpoints, func(e ruleset.Endpoint) bool { return e.Name == siteName(i) }); old >= 0 && w.r.IntN(2) == 0 {
+		e.Peer, e.RT = d.Endpoints[old].Peer, d.Endpoints[old].RT
+	}
+	e.RD = fmt.Sprintf("65000:%d", i+1)
+	if keys := sortedKeys(w.said[e.Peer]); len(keys) > 0 && w.r.IntN(3) > 0 { // one that is in use
+		e.RD = cmp.Or(w.said[e.Peer][keys[w.r.IntN(len(keys))]].rd, e.RD)
+	}
+	for !free(e.RD, func(e ruleset.Endpoint) string { return e.RD }) {
+		e.RD = fmt.Sprintf("65000:%d", 1+w.r.IntN(worldSites+2))
 	}
 	return e
 }
@@ -83,7 +87,7 @@ func (w *world) random() *ruleset.Document {
 func (w *world) someEndpoints(d *ruleset.Document) []string {
 	members := []string{}
 	for _, e := range d.Endpoints {
-		if w.r.IntN(3) == 0 {
+		if w.r.IntN(5) < 2 {
 			members = append(members, e.Name)
 		}
 	}

@@ -41,6 +41,7 @@ func play(t testing.TB, seed uint64, steps []int) (wrong string, done []string) 
 	defer func() {
 		if w != nil {
 			w.close()
+			done = append(done, "the last change was"+w.doing)
 		}
 		switch x := recover().(type) {
 		case nil:
@@ -110,7 +111,7 @@ func TestEngineAgainstNaiveModel(t *testing.T) {
 				if wrong == "" {
 					return
 				}
-				short, kept := shrink(t, seed, steps[:len(done)])
+				short, kept := shrink(t, seed, steps[:len(done)-1])
 				if short == "" {
 					t.Fatalf("seed %d, step %d (not seen a second time): %s\nthe last steps:\n%s", seed, len(done)-1, wrong, strings.Join(done[max(0, len(done)-40):], "\n"))
 				}

@@ -168,6 +168,7 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 	e.set, e.loaded = next, true
 	t := newTransaction()
 	e.execute(t, steps)
+	e.contest(t, delta.Sites)
 	for _, pair := range delta.Pairs {
 		for g := range e.table.Endpoint(pair.Endpoint) {
 			e.retarget(t, g, pair.Peer, pair.Targets)

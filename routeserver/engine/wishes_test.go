@@ -121,7 +121,7 @@ func (w *world) constrain() string {
 	}
 	list := s.sortedWishes()
 	switch n := w.r.IntN(10); {
-	case n < 3:
+	case n < 3 || !s.settled && n < 6:
 		s.settled = true
 		s.send(wire.EndOfRIB(wire.RTC))
 		return s.name + " has said which routes it wants"

@@ -23,6 +23,7 @@ const (
 type world struct {
 	t        testing.TB
 	r        *rand.Rand
+	families [worldSites]wire.Family
 	dir      string
 	store    *ruleset.Store
 	engine   *Engine
@@ -33,6 +34,7 @@ type world struct {
 	stale    map[string]map[string]bool         // of those, the ones from before the session was lost
 	lost     map[string]bool                    // PEs without a session whose routes are kept
 	kept     map[string]map[string]entry        // what PEs without a session keep of what they were sent
+	doing    string                             // to the rule set
 	parted   map[string]bool                    // PEs that lost access to something while the route server restarts
 
 	followers []func() string // copies of all tables
@@ -48,6 +50,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 		speakers: map[string]*speaker{}, said: map[string]map[string]announcement{}, stale: map[string]map[string]bool{},
 		lost: map[string]bool{}, kept: map[string]map[string]entry{}, parted: map[string]bool{},
 	}
+	w.families = w.someFamilies()
 	var err error
 	if w.dir, err = os.MkdirTemp("", "weft-world"); err != nil {
 		t.Fatal(err)
@@ -84,6 +87,9 @@ func (w *world) open() {
 // kill ends the route server as a signal would that it cannot catch: all that is left is the disk, and no timer.
 func (w *world) kill() {
 	e := w.engine
+	if e == nil {
+		return // it did not start
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, p := range e.peers {
@@ -127,9 +133,9 @@ func (w *world) step() string {
 		weight int
 		do     func() string
 	}{
-		{26, w.announce}, {8, w.withdraw}, {4, w.malformed}, {14, w.constrain}, {3, w.askAgain}, {5, w.sayAgain},
-		{15, w.joinOrLeave}, {5, w.batch}, {9, w.endpoint}, {5, w.pool}, {4, w.peer}, {3, w.replace}, {2, w.refused}, {3, w.trial},
-		{9, w.session}, {7, w.time}, {4, w.backlog}, {1, w.restart},
+		{36, w.announce}, {10, w.withdraw}, {4, w.malformed}, {12, w.constrain}, {3, w.askAgain}, {8, w.sayAgain},
+		{15, w.joinOrLeave}, {5, w.batch}, {8, w.endpoint}, {5, w.pool}, {4, w.peer}, {1, w.replace}, {2, w.refused}, {3, w.trial},
+		{14, w.session}, {6, w.time}, {8, w.backlog}, {1, w.restart},
 	}
 	total := 0
 	for _, s := range steps {

@@ -113,7 +113,11 @@ func (s *Store) Append(c *Change, set *Set) error {
 	if s.journal == nil || s.lines >= journalLimit {
 		return s.Save(set)
 	}
-	line, err := json.Marshal(c)
+	durable := *c
+	if durable.Ops == nil {
+		durable.Ops = []Operation{} // a list, as the reader of the journal expects
+	}
+	line, err := json.Marshal(&durable)
 	if err != nil {
 		return err
 	}
