@@ -21,6 +21,9 @@ import (
 // openWait is how long a peer may take for its OPEN ("a large value", RFC 4271 section 8.2.2).
 const openWait = 4 * time.Minute
 
+// maxConnections is how many connections one peer may have at a time.
+const maxConnections = 8
+
 // connection is the state machine of one TCP connection, from OpenSent on.
 type connection struct {
 	server   *Server
@@ -65,6 +68,16 @@ func (c *connection) enter(state string) {
 	if state == Established {
 		c.up = time.Now()
 	}
+}
+
+// lasted is how long the session was established.
+func (c *connection) lasted() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.up.IsZero() {
+		return 0
+	}
+	return time.Since(c.up)
 }
 
 func (c *connection) attached() *engine.Peer {
@@ -229,7 +242,7 @@ func (c *connection) receiveOpen(r io.Reader, buf *[]byte) error {
 	case wire.TypeNotification:
 		return wire.ParseNotification(body)
 	default:
-		return &wire.Notification{Code: wire.FSMError, Subcode: wire.UnexpectedOpen, Text: "no OPEN"}
+		return &wire.Notification{Code: wire.FSMError, Subcode: wire.UnexpectedOpen, Data: []byte{kind}, Text: "no OPEN"}
 	}
 	if c.remote, err = wire.ParseOpen(body); err != nil {
 		return err
@@ -238,7 +251,7 @@ func (c *connection) receiveOpen(r io.Reader, buf *[]byte) error {
 }
 
 func (c *connection) receiveKeepalive(r io.Reader, buf *[]byte) error {
-	c.expect(c.hold)
+	c.expect(cmp.Or(c.hold, openWait)) // without a hold timer it could wait for ever
 	kind, body, err := wire.ReadMessage(r, buf, wire.MaxLength)
 	switch {
 	case err != nil:
@@ -248,7 +261,7 @@ func (c *connection) receiveKeepalive(r io.Reader, buf *[]byte) error {
 	case kind == wire.TypeNotification:
 		return wire.ParseNotification(body)
 	}
-	return &wire.Notification{Code: wire.FSMError, Subcode: wire.UnexpectedConfirm, Text: "no KEEPALIVE"}
+	return &wire.Notification{Code: wire.FSMError, Subcode: wire.UnexpectedConfirm, Data: []byte{kind}, Text: "no KEEPALIVE"}
 }
 
 // negotiate checks the peer's OPEN (RFC 4271 section 6.2, RFC 5492, RFC 6286).

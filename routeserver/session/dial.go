@@ -33,7 +33,7 @@ func (s *Server) dial(ctx context.Context, name string) {
 		wait = time.Duration(float64(s.ConnectRetry) * (0.75 + 0.25*rand.Float64()))
 		peer, stays := s.engine.Set().Peer(name)
 		s.mu.Lock()
-		busy := s.slot(name).busy()
+		busy := s.slot(name).busy() || s.slot(name).idle()
 		s.mu.Unlock()
 		if !stays || busy {
 			continue

@@ -79,7 +79,7 @@ func (c *connection) read(r io.Reader, buf *[]byte, p *engine.Peer) error {
 		case wire.TypeNotification:
 			return wire.ParseNotification(body)
 		default:
-			return &wire.Notification{Code: wire.FSMError, Subcode: wire.UnexpectedUp, Text: "OPEN in an established session"}
+			return &wire.Notification{Code: wire.FSMError, Subcode: wire.UnexpectedUp, Data: []byte{kind}, Text: "OPEN in an established session"}
 		}
 		if cap(*buf) > wire.MaxLength {
 			*buf = nil // a rare long message; its memory is not kept for every peer

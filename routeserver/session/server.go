@@ -26,6 +26,7 @@ type Config struct {
 	PeerPort     uint16        // where to, if active
 	HoldTime     time.Duration // offered; the shorter of the two sides' counts
 	ConnectRetry time.Duration
+	IdleHold     time.Duration // how long a peer waits after an error, doubled with each in a row; 0: it does not
 	SendHold     time.Duration // how long a peer may take nothing (RFC 9687)
 	Keys         Keys          // of neighbours that must sign their segments; Rekey changes them
 	Hops         int           // how far away neighbours may be (GTSM, RFC 5082); 0: any distance
@@ -141,13 +142,25 @@ func (s *Server) accepted(conn net.Conn) {
 	peer, known := s.engine.PeerAt(remote)
 	if !known {
 		s.log.Info("connection from an address that is no peer's", "address", remote)
-		n := &wire.Notification{Code: wire.Cease, Subcode: wire.Rejected}
-		_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = conn.Write(n.Message())
-		conn.Close()
+		reject(conn)
+		return
+	}
+	s.mu.Lock()
+	idle := s.slot(peer.Name).idle()
+	s.mu.Unlock()
+	if idle {
+		s.log.Debug("a peer comes again too soon after an error", "peer", peer.Name)
+		reject(conn)
 		return
 	}
 	s.start(peer, conn, false)
+}
+
+func reject(conn net.Conn) {
+	n := &wire.Notification{Code: wire.Cease, Subcode: wire.Rejected}
+	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+	_, _ = conn.Write(n.Message())
+	conn.Close()
 }
 
 // start runs a connection in a goroutine of its own.
@@ -186,6 +199,7 @@ func (s *Server) Reconcile(set *ruleset.Set, peers []string) {
 			slot.closeUnless(func(c *connection) bool { return stays && c.peer == peer },
 				wire.Shutdown(wire.Deconfigured, "this peer is not configured any more"))
 			slot.closeUnless(func(c *connection) bool { return !c.outgrown(set) }, outgrown())
+			slot.forgive()
 		}
 		if !stays {
 			delete(s.slots, name)

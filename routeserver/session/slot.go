@@ -35,15 +35,26 @@ type slot struct {
 	conns     []*connection
 	since     time.Time
 	lastError error
+	damping   damping
 }
 
 func (s *slot) add(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns = append(s.conns, c)
+	if len(s.conns) <= maxConnections {
+		return
+	}
+	for _, oldest := range s.conns { // of those that say nothing
+		if oldest.now() == OpenSent && !oldest.stopped() {
+			oldest.stop(&wire.Notification{Code: wire.Cease, Subcode: wire.Rejected, Text: "the peer has opened too many connections"})
+			return
+		}
+	}
 }
 
 func (s *slot) remove(c *connection, why error) {
+	lasted := c.lasted()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.conns {
@@ -53,6 +64,7 @@ func (s *slot) remove(c *connection, why error) {
 		}
 	}
 	s.lastError = why
+	s.damping.after(why, lasted, c.server.IdleHold)
 	if c.now() == Established {
 		s.since = time.Now()
 	}
@@ -81,6 +93,20 @@ func (s *slot) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.conns) > 0
+}
+
+// idle says whether the peer may have no connection for now.
+func (s *slot) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.damping.idle()
+}
+
+// forgive lets the peer come at once: what was wrong may have been the rule set.
+func (s *slot) forgive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.damping = damping{}
 }
 
 // confirm decides, when a connection has received an OPEN, whether it may go on (RFC 4271 section 6.8). Connections that
@@ -134,6 +160,9 @@ func (s *slot) state() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := State{State: Active, Since: s.since}
+	if s.damping.idle() {
+		st.State = Idle
+	}
 	if s.lastError != nil {
 		st.LastError, st.ErrorClass = s.lastError.Error(), wire.ErrorClass(s.lastError)
 	}

@@ -27,7 +27,8 @@ func startDaemon(program, dir string) (*daemon, error) {
 	}
 	d := &daemon{log: filepath.Join(dir, "log"), ended: make(chan struct{})}
 	d.command = exec.Command(program, "--name", "rs", "--listen", server+":179", "--control", strings.TrimPrefix(api, "http://"),
-		"--token-file", filepath.Join(dir, "token"), "--state", filepath.Join(dir, "state"), "--router-id", "10.255.0.1", "--log-level", "warn")
+		"--token-file", filepath.Join(dir, "token"), "--state", filepath.Join(dir, "state"), "--router-id", "10.255.0.1", "--log-level", "warn",
+		"--idle-hold", "0") // or the rogue PE would be refused most of the time
 	file, err := os.Create(d.log)
 	if err != nil {
 		return nil, err

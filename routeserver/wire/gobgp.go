@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,27 +56,23 @@ func (o *Open) Message() ([]byte, error) {
 
 // ParseOpen reads the body of an OPEN. The error is a *Notification.
 func ParseOpen(body []byte) (*Open, error) {
-	var m bgp.BGPOpen
-	if len(body) > 0 && body[0] != 4 {
+	if len(body) < 10 {
+		return nil, &Notification{Code: OpenError, Text: "truncated"}
+	}
+	if body[0] != 4 {
 		return nil, &Notification{Code: OpenError, Subcode: BadVersion, Data: []byte{0, 4}, Text: "not BGP version 4"}
 	}
-	if err := m.DecodeFromBytes(body); err != nil {
-		n := &Notification{Code: OpenError, Text: err.Error()}
-		var e *bgp.MessageError
-		if errors.As(err, &e) && e.TypeCode == bgp.BGP_ERROR_OPEN_MESSAGE_ERROR {
-			n.Subcode = e.SubTypeCode
-		}
-		return nil, n
+	o := &Open{ASN: uint32(binary.BigEndian.Uint16(body[1:])), HoldTime: binary.BigEndian.Uint16(body[3:]), ID: [4]byte(body[5:9])}
+	list, malformed := capabilitiesOf(body[9:])
+	if malformed != nil {
+		return nil, malformed
 	}
-	o := &Open{ASN: uint32(m.MyAS), HoldTime: m.HoldTime, ID: m.ID.As4()}
-	for _, p := range m.OptParams {
-		c, ok := p.(*bgp.OptionParameterCapability)
-		if !ok {
-			return nil, &Notification{Code: OpenError, Subcode: BadParameter, Text: "optional parameter that is not a capability"}
+	for ; len(list) > 0; list = list[2+int(list[1]):] {
+		capability, err := bgp.DecodeCapability(list[:2+int(list[1])])
+		if err != nil { // recognised and malformed: "unspecific" (RFC 4271 section 6.2)
+			return nil, &Notification{Code: OpenError, Text: err.Error()}
 		}
-		for _, capability := range c.Capability {
-			o.capability(capability)
-		}
+		o.capability(capability)
 	}
 	return o, nil
 }

@@ -54,6 +54,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{append(good, "--cluster-id", "x"), "--cluster-id"},
 		{append(good, "--control", "x"), "--control"},
 		{append(good, "--hold-time", "2s"), "--hold-time"},
+		{append(good, "--idle-hold", "2m"), "--idle-hold"},
 		{append(good, "--asn", "0"), "--asn"},
 		{append(good, "--peer-port", "70000"), "--peer-port"},
 		{append(good, "--log-level", "loud"), "loud"},

@@ -63,6 +63,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	lease := f.Duration("lease", 0, "`time` after which BGP is closed if neither the controller nor the twin was heard of, at least 10s; 0: this route server goes on serving what it has")
 	hold := f.Duration("hold-time", 90*time.Second, "BGP hold `time` to offer, at least 3s")
 	retry := f.Duration("connect-retry", 30*time.Second, "`time` between attempts to connect, with --active")
+	idle := f.Duration("idle-hold", time.Second, "`time` for which a peer gets no new connection after an error of its own, twice as long after each in a row, at most 1m; 0: none")
 	active := f.Bool("active", false, "also open connections to the peers, rather than only accept them")
 	peerPort := f.Uint("peer-port", 179, "`port` to connect to, with --active")
 	restart := f.Duration("restart-time", time.Minute, "`time` that PEs are asked to keep our routes for while we restart (RFC 4724), at most 4095s; 0: no graceful restart, on either side")
@@ -97,6 +98,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	o := &options{state: *state, passwords: *passwords, confirmWait: *wait, lease: *lease, twin: *twin, stations: stations}
 	o.engine.Name, o.engine.ASN, o.engine.MaxRoutes = *name, uint32(*asn), *maxRoutes
 	o.session.Active, o.session.HoldTime, o.session.ConnectRetry = *active, *hold, *retry
+	o.session.IdleHold = *idle
 	o.session.RestartTime, o.session.Deferral, o.engine.StaleTime = *restart, *deferral, *stale
 	if *restart == 0 {
 		o.engine.StaleTime = 0
@@ -119,6 +121,8 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil, fmt.Errorf("--hold-time %s is not between 3s and 65535s", *hold)
 	case *retry < time.Second:
 		return nil, fmt.Errorf("--connect-retry %s is less than a second", *retry)
+	case *idle < 0 || *idle > time.Minute:
+		return nil, fmt.Errorf("--idle-hold %s is not between 0 and 1m", *idle)
 	case *restart != 0 && (*restart < time.Second || *restart > wire.MaxRestart*time.Second):
 		return nil, fmt.Errorf("--restart-time %s is not between 1s and %ds, nor 0", *restart, wire.MaxRestart)
 	case *stale < 0 || *stale > time.Hour:
