@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from controller.api import (
     agents,
+    changes,
     cloudlets,
     devices,
     doctor,
@@ -34,6 +35,7 @@ NOUNS = (
     endpoints,
     vcps,
     members,
+    changes,
     devices,
     leases,
     routes,

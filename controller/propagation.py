@@ -4,12 +4,18 @@ One task per route server. While it is in step, changes go out one after the oth
 generation, or an answer that was lost) is replaced by the whole rule set. While it is away, changes are reported
 unreachable at once, and once a second it is asked whether it is back. What it has is compared document by document, not
 by generation alone, so that a database put back from a copy cannot go unnoticed (`controller.precedence`).
+
+A change on trial: the database says how it ends. A route server ends it by itself only if it hears nothing of that for
+so long that the controller must be away; it is then behind, at the generation from before, and is brought up to date by
+the controller's next word, whichever that is.
 """
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from controller.core.restored import claim
 from controller.precedence import Precedence
@@ -18,13 +24,49 @@ from controller.wire.rulesets import Change, Receipt, RuleSet
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 RETRY = 1.0
 """Seconds between two attempts to reach a route server that is away."""
 
 HEARTBEAT = 2.0
 """Seconds between two words to a route server: one that hears none for 5 s looks at what its twin has."""
 
-Waiting = tuple[Change, asyncio.Future[Receipt | None]]
+SPARE = 5
+"""Seconds that a route server has for a trial beyond the controller's own, so that it does not act in its place."""
+
+LONGEST = 86_400
+"""Seconds that a route server takes for a trial at most."""
+
+
+@dataclass(frozen=True)
+class RulesOnTrial:
+    """What is on trial falls back to these rules in so many seconds."""
+
+    fallback: RuleSet
+    seconds: float
+
+    @property
+    def within(self) -> int:
+        """Whole seconds that a route server is given."""
+        return min(max(math.ceil(self.seconds), 0) + SPARE, LONGEST)
+
+
+@dataclass(frozen=True)
+class Sending:
+    """A change to make, on trial for `within` seconds if that is not None."""
+
+    change: Change
+    within: int | None
+    receipt: asyncio.Future[Receipt | None]
+
+
+@dataclass(frozen=True)
+class Confirming:
+    """A trial to end."""
+
+    generation: int
+    done: asyncio.Future[bool]
 
 
 class Held(Exception):  # noqa: N818 - a condition that passes
@@ -32,16 +74,17 @@ class Held(Exception):  # noqa: N818 - a condition that passes
 
 
 class Propagation:
-    """One route server. `current` gives the rule set as it is now, `heard` takes its events, `last_heard`
-    says where to go on after, `turned` is told when it comes and goes, and
-    `refresh` looks whether the database knows more, `overtake` makes a generation greater than one that a server was
-    found ahead with, if `precedence` allows it."""
+    """One route server. `current` gives the rule set as it is now, `on_trial` what that falls back to; `heard` takes
+    the server's events, and `last_heard` says where to go on after; `turned` is told when it comes and goes, `refresh`
+    looks whether the database knows more, and `overtake` makes a generation greater than one that a server was found
+    ahead with, if `precedence` allows it."""
 
     def __init__(
         self,
         name: str,
         client: RouteServerClient,
         current: Callable[[], RuleSet],
+        on_trial: Callable[[], RulesOnTrial | None],
         heard: Callable[[str, str, ServerEvent], Awaitable[None]],
         last_heard: Callable[[str, str], Awaitable[int]],
         turned: Callable[[str, bool, str], Awaitable[None]],
@@ -54,22 +97,31 @@ class Propagation:
         self.reachable = False
         self.error = "not reached yet"
         self.generation: int | None = None
-        self._current, self._heard, self._turned = current, heard, turned
+        self._current, self._on_trial, self._heard, self._turned = current, on_trial, heard, turned
         self._last_heard, self._refresh, self._overtake = last_heard, refresh, overtake
         self._precedence = precedence
-        self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
+        self._queue: asyncio.Queue[Sending | Confirming] = asyncio.Queue()
         self._latest: Receipt | None = None
         self._started_at = ""
         self._seen = 0
         self._busy = False
 
-    def submit(self, change: Change) -> asyncio.Future[Receipt | None]:
+    def submit(self, change: Change, trial: RulesOnTrial | None = None) -> asyncio.Future[Receipt | None]:
         """Queues a change. Gives its receipt, or None when the route server is, or goes, away."""
         future: asyncio.Future[Receipt | None] = asyncio.get_running_loop().create_future()
         if self.reachable:
-            self._queue.put_nowait((change, future))
+            self._queue.put_nowait(Sending(change, trial.within if trial else None, future))
         else:
             future.set_result(None)
+        return future
+
+    def confirm(self, generation: int) -> asyncio.Future[bool]:
+        """Queues the end of a trial. False when the route server is, or goes, away."""
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        if self.reachable:
+            self._queue.put_nowait(Confirming(generation, future))
+        else:
+            future.set_result(False)
         return future
 
     async def run(self) -> None:
@@ -109,14 +161,18 @@ class Propagation:
                     await self._overtake(self.name, found.generation)
                     continue
                 log.info("%s: generation %s, sending %s whole", self.name, found.generation, wanted.generation)
-                await self.client.replace(wanted)
+                await self._replace(wanted)
                 found = wanted
                 continue
             await self._precedence.see(self.name, found.generation)
             if held := await self._precedence.settle():
                 raise Held(f"not confirmed: {held}")
-            await self.client.confirm(found.generation)
-            if found.generation == self._current().generation:
+            trial = self._on_trial()
+            if trial is None:
+                await self.client.confirm(found.generation)
+            else:
+                await self.client.replace(wanted, trial.within)
+            if found.generation == self._current().generation and (trial is None) == (self._on_trial() is None):
                 break
         self.generation, self.reachable, self.error = found.generation, True, ""
 
@@ -130,6 +186,14 @@ class Propagation:
         await self._precedence.see(self.name, found.generation, why)
         if held := await self._precedence.settle():
             raise Held(held)
+
+    async def _replace(self, wanted: RuleSet) -> Receipt:
+        """Sends everything. What is on trial has to fall back to what was in force before, and to nothing older."""
+        if (trial := self._on_trial()) is None:
+            return await self.client.replace(wanted)
+        if (await self.client.rule_set()).generation < trial.fallback.generation:
+            await self.client.replace(trial.fallback)
+        return await self.client.replace(wanted, trial.within)
 
     async def _stay_in_step(self) -> None:
         await self._turned(self.name, True, "")
@@ -146,16 +210,23 @@ class Propagation:
 
     async def _serve(self) -> None:
         while True:
-            change, future = await self._queue.get()
-            self._busy = True
-            try:
-                receipt = await self._bring(change)
-            except BaseException:
-                _resolve(future, None)
-                raise
-            finally:
-                self._busy = False
-            _resolve(future, receipt)
+            match await self._queue.get():
+                case Sending(change, within, receipt):
+                    await self._answer(receipt, self._bring(change, within), None)
+                case Confirming(generation, done):
+                    await self._answer(done, self._confirm(generation), False)
+
+    async def _answer(self, future: asyncio.Future[T], work: Awaitable[T], otherwise: T) -> None:
+        """The outcome of the work, or what is said when there is none."""
+        self._busy = True
+        try:
+            outcome = await work
+        except BaseException:
+            _resolve(future, otherwise)
+            raise
+        finally:
+            self._busy = False
+        _resolve(future, outcome)
 
     async def _keep_in_touch(self) -> None:
         """Repeats the generation, beside the changes: an answer that one of them has overtaken says nothing."""
@@ -172,19 +243,23 @@ class Propagation:
             except RefusedByRouteServer:
                 return  # a release that does not listen for it
 
-    async def _bring(self, change: Change) -> Receipt | None:
+    async def _confirm(self, generation: int) -> bool:
+        await self.client.confirm(generation)
+        return True
+
+    async def _bring(self, change: Change, within: int | None) -> Receipt | None:
         if not change.dry_run and self.generation is not None and change.generation <= self.generation:
             return self._latest  # it went with a whole rule set that was sent since
         try:
             if change.base != self.generation:
                 raise OtherGeneration(f"{self.name} is at {self.generation}")
-            receipt = await self.client.change(change)
+            receipt = await self.client.change(change, within)
         except (OtherGeneration, RefusedByRouteServer, Unreachable) as error:
             if change.dry_run and not isinstance(error, OtherGeneration):
                 return None
             log.warning("%s: %s; sending the whole rule set", self.name, error)
             rules = self._current()
-            receipt = await self.client.replace(rules)
+            receipt = await self._replace(rules)
             self.generation, self._latest = rules.generation, receipt
             return None if change.dry_run else receipt
         if not change.dry_run:
@@ -205,13 +280,17 @@ class Propagation:
 
     def _fail_waiting(self) -> None:
         while not self._queue.empty():
-            _resolve(self._queue.get_nowait()[1], None)
+            match self._queue.get_nowait():
+                case Sending(_, _, receipt):
+                    _resolve(receipt, None)
+                case Confirming(_, done):
+                    _resolve(done, False)
 
 
 def _ahead(found: RuleSet, wanted: RuleSet) -> bool:
     return found != wanted and found.generation >= wanted.generation
 
 
-def _resolve(future: asyncio.Future[Receipt | None], receipt: Receipt | None) -> None:
+def _resolve(future: asyncio.Future[T], outcome: T) -> None:
     if not future.done():
-        future.set_result(receipt)
+        future.set_result(outcome)

@@ -22,6 +22,7 @@ from controller.precedence import Precedence
 from controller.propagation import Propagation
 from controller.routeservers import RouteServerClient
 from controller.settings import Settings, read_token
+from controller.trials import keep_time
 from controller.wire.desired import Speaker
 
 log = logging.getLogger(__name__)
@@ -121,6 +122,7 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
                 server.name,
                 client,
                 changes.rules,
+                changes.on_trial,
                 journal.heard,
                 journal.last_heard,
                 journal.turned,
@@ -129,7 +131,7 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
                 region.precedence,
             )
         )
-    tasks = [asyncio.create_task(work) for work in (journal.run(), _sweep(region))]
+    tasks = [asyncio.create_task(work) for work in (journal.run(), _sweep(region), keep_time(changes, region.bell))]
     tasks += [asyncio.create_task(server.run(), name=server.name) for server in changes.route_servers]
     for task in tasks:
         task.add_done_callback(_complain)

@@ -68,16 +68,17 @@ class RouteServerClient:
                 raise
             return RuleSet(generation=0, peers=[], endpoints=[], vcps=[])
 
-    async def replace(self, rules: RuleSet) -> Receipt:
-        """Puts a whole rule set in force."""
-        return _parsed(Receipt, await self._call("PUT", "/v1/ruleset", rules.model_dump_json()))
+    async def replace(self, rules: RuleSet, within: int | None = None) -> Receipt:
+        """Puts a whole rule set in force, on trial for `within` seconds if that is not None."""
+        return _parsed(Receipt, await self._call("PUT", "/v1/ruleset", rules.model_dump_json(), _trial(within)))
 
-    async def change(self, change: Change) -> Receipt:
-        """Applies a change; raises OtherGeneration if the server is elsewhere."""
-        return _parsed(Receipt, await self._call("POST", "/v1/changes", change.model_dump_json()))
+    async def change(self, change: Change, within: int | None = None) -> Receipt:
+        """Applies a change, on trial for `within` seconds if that is not None; raises OtherGeneration if the server is
+        elsewhere."""
+        return _parsed(Receipt, await self._call("POST", "/v1/changes", change.model_dump_json(), _trial(within)))
 
     async def confirm(self, generation: int) -> None:
-        """Says that the generation the server started with is the current one."""
+        """Says that the generation in force there is the current one, and there to stay."""
         await self._call("POST", "/v1/confirm", json.dumps({"generation": generation}))
 
     async def heartbeat(self, generation: int) -> None:
@@ -140,6 +141,10 @@ class RouteServerClient:
         if response.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND, httpx.codes.UNPROCESSABLE_ENTITY):
             raise RefusedByRouteServer(response.status_code, message)
         raise Unreachable(message)
+
+
+def _trial(within: int | None) -> dict[str, str] | None:
+    return None if within is None else {"confirm_within": str(within)}
 
 
 _T = TypeVar("_T", RuleSet, Receipt)

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.api import etags, pages
 from controller.api.access import Operator, Running
+from controller.api.changes import DryRun
 from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
@@ -147,29 +148,35 @@ async def approve(name: NamePath, region: Running, response: Response, if_match:
 
 
 @router.post("/{name}/drain", responses=errors(404, 409, 412), summary="Drain a cloudlet")
-async def drain(name: NamePath, region: Running, if_match: IfMatch = None) -> ChangeResult:
+async def drain(name: NamePath, region: Running, dry_run: DryRun = False, if_match: IfMatch = None) -> ChangeResult:
     """Takes all its endpoints out of all pools and keeps them out; its own LANs go on."""
-    return await _change(region, name, "drain", "drained", lambda intent: edits.drain(intent, name), if_match)
+
+    def edit(intent: Intent) -> Intent:
+        return edits.drain(intent, name)
+
+    return await _change(region, name, "drain", "drained", edit, if_match, dry_run=dry_run)
 
 
 @router.delete("/{name}", responses=errors(404, 409, 412), summary="Remove a cloudlet")
-async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> ChangeResult:
+async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_match: IfMatch = None) -> ChangeResult:
     """Removes a cloudlet and its endpoints, none of which may be in a pool."""
 
     def edit(intent: Intent) -> Intent:
         return edits.remove_cloudlet(intent, name)
 
-    return await _change(region, name, "remove", "removed", edit, if_match)
+    return await _change(region, name, "remove", "removed", edit, if_match, dry_run=dry_run)
 
 
-async def _change(region: Region, name: str, verb: str, done: str, edit: Edit, if_match: str | None) -> ChangeResult:
+async def _change(
+    region: Region, name: str, verb: str, done: str, edit: Edit, if_match: str | None, *, dry_run: bool = False
+) -> ChangeResult:
     async def guard(session: AsyncSession) -> None:
         etags.check(await table.get(session, name), if_match)
 
     async def also(session: AsyncSession, _intent: Intent) -> None:
         await events.add(session, f"cloudlet-{done}", name, f"cloudlet {name} was {done}")
 
-    return await region.changes.apply(edit, f"{verb} {name}", also, guard)
+    return await region.changes.apply(edit, f"{verb} {name}", also, guard, dry_run=dry_run)
 
 
 def speakers(region: Region) -> list[str]:

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.api import etags, pages
 from controller.api.access import Operator, Running
+from controller.api.changes import DryRun
 from controller.api.cloudlets import speakers
 from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
@@ -128,7 +129,7 @@ async def show(name: NamePath, region: Running, response: Response) -> Endpoint:
 
 
 @router.delete("/{name}", responses=errors(404, 409, 412), summary="Remove an endpoint")
-async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> ChangeResult:
+async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_match: IfMatch = None) -> ChangeResult:
     """Takes it out of all pools and ends its leases."""
 
     async def guard(session: AsyncSession) -> None:
@@ -140,7 +141,7 @@ async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> C
     def edit(intent: Intent) -> Intent:
         return edits.remove_endpoint(intent, name)
 
-    return await region.changes.apply(edit, f"remove endpoint {name}", also, guard)
+    return await region.changes.apply(edit, f"remove endpoint {name}", also, guard, dry_run=dry_run)
 
 
 def _shown(row: EndpointRow, region: Region) -> Endpoint:

@@ -8,6 +8,7 @@ from controller.api.access import Running
 from controller.api.openapi import errors
 from controller.core import edits, tokens
 from controller.core.intent import Intent, State
+from controller.core.trials import OnTrial
 from controller.db import cloudlets as table
 from controller.db import events
 from controller.db.base import now
@@ -18,7 +19,7 @@ from controller.wire.enrolments import Enrolment, EnrolmentRequest
 router = APIRouter(prefix="/api/v1/enrolments", tags=["agents"])
 
 
-@router.post("", status_code=201, responses=errors(409), summary="Enrol an agent")
+@router.post("", status_code=201, responses=errors(409, 503), summary="Enrol an agent")
 async def enrol(body: EnrolmentRequest, region: Running) -> Enrolment:
     """The token is good once, for its time, and for the cloudlet it was made for. Of a token that is none of these no
     more is said than that it is not valid; whoever has a real one is told what is wrong with it."""
@@ -45,7 +46,10 @@ async def enrol(body: EnrolmentRequest, region: Running) -> Enrolment:
             raise _refused("the token was used meanwhile")
         await events.add(session, "cloudlet-enrolled", row.name, f"the agent of {row.name} enrolled: {state}")
 
-    await region.changes.make(edit, f"enrol {row.name}", also)
+    try:
+        await region.changes.make(edit, f"enrol {row.name}", also)
+    except OnTrial as trial:  # agents try again after a 503, and give up after a 409
+        raise Problem(503, trial.message, headers={"Retry-After": "10"}) from trial
     return Enrolment(cloudlet=row.name, credential=credential, state="pending" if waits else "active")
 
 

@@ -1,13 +1,12 @@
 """Members of pools: joining and leaving. Both answer when the change is in force, with the measured time."""
 
-from typing import Annotated, Any
-
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 from pydantic import ConfigDict
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.api import etags
 from controller.api.access import Operator, Running
+from controller.api.changes import REHEARSAL, ConfirmWithin, DryRun
 from controller.api.etags import IfMatch
 from controller.api.openapi import errors
 from controller.api.types import Body, Name, NamePath
@@ -18,9 +17,6 @@ from controller.db import events, vcps
 from controller.region import Region
 
 router = APIRouter(prefix="/api/v1/vcps/{vcp}/members", tags=["members"], dependencies=[Operator])
-
-DryRun = Annotated[bool, Query(description="Ask the route servers what would be sent; change nothing.")]
-REHEARSAL: dict[int | str, Any] = {200: {"model": ChangeResult, "description": "With `dry_run`: what would be sent."}}
 
 
 class Joining(Body):
@@ -33,7 +29,13 @@ class Joining(Body):
 
 @router.post("", status_code=201, responses=errors(404, 409, 412) | REHEARSAL, summary="Join a pool")
 async def join(
-    vcp: NamePath, body: Joining, region: Running, response: Response, dry_run: DryRun = False, if_match: IfMatch = None
+    vcp: NamePath,
+    body: Joining,
+    region: Running,
+    response: Response,
+    dry_run: DryRun = False,
+    confirm_within: ConfirmWithin = None,
+    if_match: IfMatch = None,
 ) -> ChangeResult:
     """Answers when every route server has confirmed the change and every kernel concerned agrees."""
 
@@ -42,25 +44,31 @@ async def join(
 
     if dry_run:
         response.status_code = 200
-        return await region.changes.rehearse(edit)
-    return await _change(region, vcp, body.endpoint, "joined", edit, if_match)
+    return await _change(region, (vcp, body.endpoint, "joined"), edit, if_match, confirm_within, dry_run=dry_run)
 
 
-@router.delete("/{endpoint}", responses=errors(404, 412), summary="Leave a pool")
+@router.delete("/{endpoint}", responses=errors(404, 409, 412), summary="Leave a pool")
 async def leave(
-    vcp: NamePath, endpoint: NamePath, region: Running, dry_run: DryRun = False, if_match: IfMatch = None
+    vcp: NamePath,
+    endpoint: NamePath,
+    region: Running,
+    dry_run: DryRun = False,
+    confirm_within: ConfirmWithin = None,
+    if_match: IfMatch = None,
 ) -> ChangeResult:
     """When this answers and is in force, no frame from the leaver is on its way to the others, nor the other way."""
 
     def edit(intent: Intent) -> Intent:
         return edits.leave(intent, vcp, endpoint)
 
-    if dry_run:
-        return await region.changes.rehearse(edit)
-    return await _change(region, vcp, endpoint, "left", edit, if_match)
+    return await _change(region, (vcp, endpoint, "left"), edit, if_match, confirm_within, dry_run=dry_run)
 
 
-async def _change(region: Region, vcp: str, endpoint: str, done: str, edit: Edit, if_match: str | None) -> ChangeResult:
+async def _change(
+    region: Region, what: tuple[str, str, str], edit: Edit, if_match: str | None, within: int | None, *, dry_run: bool
+) -> ChangeResult:
+    vcp, endpoint, done = what
+
     async def guard(session: AsyncSession) -> None:
         etags.check(await vcps.get(session, vcp), if_match)
 
@@ -68,4 +76,4 @@ async def _change(region: Region, vcp: str, endpoint: str, done: str, edit: Edit
         text = f"{endpoint} {done} {vcp} at generation {intent.generation}"
         await events.add(session, f"member-{done}", endpoint, text, vcp=vcp, generation=intent.generation)
 
-    return await region.changes.apply(edit, f"{endpoint} {done} {vcp}", also, guard)
+    return await region.changes.apply(edit, f"{endpoint} {done} {vcp}", also, guard, within, dry_run=dry_run)

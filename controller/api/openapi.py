@@ -23,6 +23,7 @@ _DETAILS = {
     "422": "A value is wrong; `errors` says which and why.",
     "500": "A defect in the controller.",
     "502": "No route server could be asked.",
+    "503": "Not now; `Retry-After` says when to try again.",
 }
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.api.access import Operator, Running
+from controller.api.changes import ConfirmWithin, DryRun
 from controller.api.openapi import errors
 from controller.changes import ChangeResult
 from controller.core import policies
@@ -90,7 +91,13 @@ async def check(request: Request, region: Running, filename: FileName = "policy.
 
 
 @router.post("/apply", responses=errors(409, 415), openapi_extra=BODY, summary="Apply a policy")
-async def apply(request: Request, region: Running, filename: FileName = "policy.yaml") -> Applied:
+async def apply(
+    request: Request,
+    region: Running,
+    filename: FileName = "policy.yaml",
+    dry_run: DryRun = False,
+    confirm_within: ConfirmWithin = None,
+) -> Applied:
     """All of it in one change, or nothing. Answers when it is in force, as a join does."""
     text = await _text(request)
     policy = await _parsed(text, filename)
@@ -105,7 +112,7 @@ async def apply(request: Request, region: Running, filename: FileName = "policy.
         table.add(session, filename, text, intent.generation)
         await events.add(session, "policy-applied", filename, f"policy {filename} at generation {intent.generation}")
 
-    result = await region.changes.apply(edit, f"apply policy {filename}", also)
+    result = await region.changes.apply(edit, f"apply policy {filename}", also, within=confirm_within, dry_run=dry_run)
     return Applied(**result.model_dump(), plan=_steps(done[-1]))
 
 

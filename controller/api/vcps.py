@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.api import etags, pages
 from controller.api.access import Operator, Running
+from controller.api.changes import DryRun
 from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
@@ -82,7 +83,7 @@ async def show(name: NamePath, region: Running, response: Response) -> Vcp:
 
 
 @router.delete("/{name}", responses=errors(404, 409, 412), summary="Remove a pool")
-async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> ChangeResult:
+async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_match: IfMatch = None) -> ChangeResult:
     """Only one that has no members."""
 
     async def guard(session: AsyncSession) -> None:
@@ -91,7 +92,10 @@ async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> C
     async def also(session: AsyncSession, _intent: Intent) -> None:
         await events.add(session, "vcp-removed", name, f"VCP {name} was removed")
 
-    return await region.changes.apply(lambda intent: edits.remove_vcp(intent, name), f"remove {name}", also, guard)
+    def edit(intent: Intent) -> Intent:
+        return edits.remove_vcp(intent, name)
+
+    return await region.changes.apply(edit, f"remove {name}", also, guard, dry_run=dry_run)
 
 
 def _shown(row: VcpRow, joined: list[str]) -> Vcp:

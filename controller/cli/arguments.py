@@ -22,3 +22,13 @@ OfEndpoint = Annotated[
     str | None, typer.Option("--endpoint", help="Only of this endpoint.", autocompletion=names("endpoints"))
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and do nothing.")]
+ConfirmWithin = Annotated[
+    int | None,
+    typer.Option(
+        "--confirm-within",
+        metavar="SECONDS",
+        min=1,
+        max=86_400,
+        help="On trial: rolled back everywhere unless `weft change confirm` comes in time.",
+    ),
+]

@@ -1,12 +1,75 @@
-"""What a change of membership did: how long it took, what the route servers sent, whose kernels agreed."""
+"""`weft change`: what was changed, and the ends of changes on trial. And what any change did: how long it took, what
+the route servers sent, whose kernels agreed."""
 
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from controller.cli.client import Client, path
 from controller.cli.failures import CheckFailed
-from controller.cli.output import emit, milliseconds, say, table
+from controller.cli.noun import Noun
+from controller.cli.output import at, card, emit, milliseconds, relative, rows, say, table, when
 from controller.cli.session import session
 
+app = Noun("change", "Changes of the rule set, and the ends of those on trial.")
+
 Change = dict[str, Any]
+Generation = Annotated[int, typer.Argument(metavar="GENERATION", min=0, help="The generation that the change made.")]
+Waiting = Annotated[
+    int | None,
+    typer.Argument(metavar="[GENERATION]", min=0, help="The generation on trial. [default: whichever is]"),
+]
+COLUMNS = [
+    ("GENERATION", at("generation")),
+    ("AT (UTC)", lambda row: str(row.get("at"))[:19]),
+    ("STATE", at("state")),
+    ("CONFIRM", lambda row: when("confirm_by")(row) if row.get("state") == "on-trial" else None),
+    ("WHAT", at("cause")),
+]
+
+
+@app.verb("list", "weft change list\nweft change list --limit 100 --output json")
+def list_(limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20) -> None:
+    """The latest changes, and what became of them."""
+    with Client() as api:
+        rows(api.items(path("changes"), limit), COLUMNS, "no changes")
+
+
+@app.verb("show", "weft change show 42")
+def show(generation: Generation) -> None:
+    """One change."""
+    with Client() as api:
+        card(api.get(path("changes", str(generation))), COLUMNS)
+
+
+@app.verb("confirm", "weft change confirm\nweft change confirm 42")
+def confirm(generation: Waiting = None) -> None:
+    """End a trial: the change is there to stay."""
+    with Client() as api:
+        number = _on_trial(api) if generation is None else generation
+        answer = api.post(path("changes", str(number), "confirm"))
+    if session.json:
+        emit(answer)
+    else:
+        say(f"change {number} is confirmed: it is there to stay")
+    if answer["unreachable"]:
+        away = ", ".join(answer["unreachable"])
+        raise CheckFailed(f"could not be told, and may take it back until reachable again: route server {away}")
+
+
+@app.verb("rollback", "weft change rollback\nweft change rollback 42")
+def rollback(generation: Waiting = None) -> None:
+    """End a trial: at once as if nobody had confirmed it in time."""
+    with Client() as api:
+        number = _on_trial(api) if generation is None else generation
+        print_change(f"change {number} is rolled back", api.post(path("changes", str(number), "rollback")))
+
+
+def _on_trial(api: Client) -> int:
+    latest = next(iter(api.items(path("changes"), 1)), None)
+    if latest is None or latest["state"] != "on-trial":
+        raise CheckFailed("no change is on trial")
+    return int(latest["generation"])
 
 
 def print_change(what: str, change: Change) -> None:
@@ -21,6 +84,9 @@ def print_change(what: str, change: Change) -> None:
         say(f"{what}: generation {change['generation']}, not yet in force everywhere")
     if not session.json:
         _parts(change)
+        if change.get("confirm_by"):
+            by, number = change["confirm_by"], change["generation"]
+            say(f"on trial: rolled back {relative(by)}, unless `weft change confirm {number}` comes before")
     missing = [f"route server {name}" for name in change.get("unreachable") or []]
     missing += [f"agent of {agent['cloudlet']}" for agent in change.get("agents") or [] if not agent["confirmed"]]
     missing += [f"PE of {name}" for name in change.get("behind") or []]

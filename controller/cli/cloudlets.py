@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from controller.cli.arguments import Cloudlet, NewName
+from controller.cli.arguments import Cloudlet, DryRun, NewName
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.failures import WrongUsage
@@ -88,17 +88,17 @@ def approve(name: Cloudlet) -> None:
 
 
 @app.verb("drain", "weft cloudlet drain c1")
-def drain(name: Cloudlet) -> None:
+def drain(name: Cloudlet, dry_run: DryRun = False) -> None:
     """Take all its endpoints out of all pools and keep them out; its own LANs go on."""
     with Client() as api:
-        print_change(f"{name} drains", api.post(path("cloudlets", name, "drain")))
+        print_change(f"{name} drains", api.post(path("cloudlets", name, "drain"), dry_run=dry_run or None))
 
 
 @app.verb("remove", "weft cloudlet remove c1")
-def remove(name: Cloudlet) -> None:
+def remove(name: Cloudlet, dry_run: DryRun = False) -> None:
     """Take a cloudlet with its endpoints, none of them in a pool, out of the region. Its credential ends."""
     with Client() as api:
-        print_change(f"{name} is removed", api.delete(path("cloudlets", name)))
+        print_change(f"{name} is removed", api.delete(path("cloudlets", name), dry_run=dry_run or None))
 
 
 def _label(text: str) -> tuple[str, str]:

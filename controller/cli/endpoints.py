@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from controller.cli.arguments import Endpoint, NewName, OfCloudlet
+from controller.cli.arguments import DryRun, Endpoint, NewName, OfCloudlet
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.completion import names
@@ -74,7 +74,7 @@ def add(
 
 
 @app.verb("remove", "weft endpoint remove c1-lan")
-def remove(name: Endpoint) -> None:
+def remove(name: Endpoint, dry_run: DryRun = False) -> None:
     """Detach a LAN: it leaves all pools, and its leases end."""
     with Client() as api:
-        print_change(f"{name} is removed", api.delete(path("endpoints", name)))
+        print_change(f"{name} is removed", api.delete(path("endpoints", name), dry_run=dry_run or None))

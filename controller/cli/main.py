@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from controller.cli import cloudlets, devices, endpoints, events, lab, leases, policies, routes, vcps
+from controller.cli import changes, cloudlets, devices, endpoints, events, lab, leases, policies, routes, vcps
 from controller.cli.doctor import doctor
 from controller.cli.noun import Format, Noun, Url, set_session
 from controller.cli.session import begin
@@ -16,7 +16,7 @@ app = Noun(
     "4 no controller answers.\n\n"
     "Environment: WEFT_URL says where the controller is, WEFT_TOKEN is the operators' token (not needed on a socket).",
 )
-for noun in (cloudlets, endpoints, vcps, devices, leases, routes, policies, lab, events):
+for noun in (cloudlets, endpoints, vcps, devices, leases, routes, policies, changes, lab, events):
     app.add_typer(noun.app)
 app.verb("doctor", "weft doctor\nweft doctor --output json")(doctor)
 

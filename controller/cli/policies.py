@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from controller.cli.arguments import DryRun
+from controller.cli.arguments import ConfirmWithin, DryRun
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.failures import CheckFailed, Failure, Refused, Unreachable, WrongUsage
@@ -66,15 +66,16 @@ def plan(file: File) -> None:
         _print_plan(answer["plan"])
 
 
-@app.verb("apply", "weft policy apply pools.yaml\nweft policy apply pools.yaml --dry-run")
-def apply(file: File, dry_run: DryRun = False) -> None:
+@app.verb(
+    "apply",
+    "weft policy apply pools.yaml\nweft policy apply pools.yaml --dry-run\n"
+    "weft policy apply pools.yaml --confirm-within 60",
+)
+def apply(file: File, dry_run: DryRun = False, confirm_within: ConfirmWithin = None) -> None:
     """Make the pools what the policy says. Pools made over REST that it does not name stay."""
-    if dry_run:
-        plan(file)
-        return
     text = _read(file)
     with Client() as api:
-        answer = _send(api, "apply", file, text)
+        answer = _send(api, "apply", file, text, dry_run=dry_run or None, confirm_within=confirm_within)
     if not session.json:
         _print_plan(answer["plan"])
     print_change(file, answer)
@@ -117,14 +118,14 @@ def _form(name: str, text: str) -> list[Error]:
     return []
 
 
-def _send(api: Client, verb: str, name: str, text: str) -> dict[str, Any]:
+def _send(api: Client, verb: str, name: str, text: str, **options: object) -> dict[str, Any]:
     """The controller's answer; errors with a place are shown with their lines."""
     errors = _form(name, text)
     if errors:
         _print_errors(errors, text)
         raise CheckFailed(f"{name}: not right; nothing was changed")
     try:
-        answer = api.post_yaml(path("policy", verb), text, filename=name)
+        answer = api.post_yaml(path("policy", verb), text, filename=name, **options)
     except Refused as refused:
         _print_errors(_positions(refused), text)
         raise Refused(refused.problem, [f"{name}: not right; nothing was changed"]) from None

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from controller.cli.arguments import DryRun, Endpoint, NewName, Vcp
+from controller.cli.arguments import ConfirmWithin, DryRun, Endpoint, NewName, Vcp
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
@@ -49,23 +49,28 @@ def add(
 
 
 @app.verb("remove", "weft vcp remove blue")
-def remove(name: Vcp) -> None:
+def remove(name: Vcp, dry_run: DryRun = False) -> None:
     """Take a pool away that has no members."""
     with Client() as api:
-        print_change(f"{name} is removed", api.delete(path("vcps", name)))
+        print_change(f"{name} is removed", api.delete(path("vcps", name), dry_run=dry_run or None))
 
 
-@app.verb("join", "weft vcp join blue c5-lan\nweft vcp join blue c5-lan --dry-run")
-def join(vcp: Vcp, endpoint: Endpoint, dry_run: DryRun = False) -> None:
+@app.verb(
+    "join",
+    "weft vcp join blue c5-lan\nweft vcp join blue c5-lan --dry-run\nweft vcp join blue c5-lan --confirm-within 60",
+)
+def join(vcp: Vcp, endpoint: Endpoint, dry_run: DryRun = False, confirm_within: ConfirmWithin = None) -> None:
     """Put an endpoint into a pool. Returns when routes and kernels agree, with the time that took."""
+    options = {"dry_run": dry_run or None, "confirm_within": confirm_within}
     with Client() as api:
-        change = api.post(path("vcps", vcp, "members"), {"endpoint": endpoint}, dry_run=dry_run or None)
+        change = api.post(path("vcps", vcp, "members"), {"endpoint": endpoint}, **options)
         print_change(f"{endpoint} joins {vcp}", change)
 
 
-@app.verb("leave", "weft vcp leave blue c5-lan")
-def leave(vcp: Vcp, endpoint: Endpoint, dry_run: DryRun = False) -> None:
+@app.verb("leave", "weft vcp leave blue c5-lan\nweft vcp leave blue c5-lan --confirm-within 60")
+def leave(vcp: Vcp, endpoint: Endpoint, dry_run: DryRun = False, confirm_within: ConfirmWithin = None) -> None:
     """Take an endpoint out of a pool. After the reply not one frame of it reaches the others."""
+    options = {"dry_run": dry_run or None, "confirm_within": confirm_within}
     with Client() as api:
-        change = api.delete(path("vcps", vcp, "members", endpoint), dry_run=dry_run or None)
+        change = api.delete(path("vcps", vcp, "members", endpoint), **options)
         print_change(f"{endpoint} leaves {vcp}", change)

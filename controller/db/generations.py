@@ -1,20 +1,34 @@
 """Generations of the rule set: one row per change, so that a number is never given twice."""
 
 from datetime import datetime
+from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import String, delete, func, select
+from sqlalchemy import JSON, String, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
+from controller.core.refusals import conflict, missing
+from controller.core.trials import Trial, document, of_document
 from controller.db.base import Base, Time, now
 
 KEPT = 10_000
 """How many of the latest rows are kept."""
 
 
+class State(StrEnum):
+    """What became of a change. `made`: it was there to stay from the beginning."""
+
+    MADE = "made"
+    ON_TRIAL = "on-trial"
+    CONFIRMED = "confirmed"
+    ROLLED_BACK = "rolled-back"
+
+
 class GenerationRow(Base):
     """`cause` says what was done, for people. `fabric` is the AS number and the route servers desired states were made
-    with: a controller started with others makes a new generation."""
+    with: a controller started with others makes a new generation. The rest is for changes that were put on trial:
+    `fallback` is there until it is settled."""
 
     __tablename__ = "generations"
 
@@ -22,6 +36,10 @@ class GenerationRow(Base):
     at: Mapped[datetime] = mapped_column(Time, default=now)
     cause: Mapped[str] = mapped_column(String(400))
     fabric: Mapped[str] = mapped_column(String(64))
+    state: Mapped[str] = mapped_column(String(16), default=State.MADE.value)
+    confirm_by: Mapped[datetime | None] = mapped_column(Time)
+    settled_at: Mapped[datetime | None] = mapped_column(Time)
+    fallback: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
 
 async def current(session: AsyncSession) -> GenerationRow | None:
@@ -35,6 +53,47 @@ async def current(session: AsyncSession) -> GenerationRow | None:
 async def number(session: AsyncSession) -> int:
     """The latest generation's number; 0 before the first."""
     return await session.scalar(select(func.max(GenerationRow.number))) or 0
+
+
+async def get(session: AsyncSession, number: int) -> GenerationRow | None:
+    """One generation."""
+    return await session.get(GenerationRow, number, populate_existing=True)
+
+
+async def page(session: AsyncSession, before: int | None, limit: int) -> list[GenerationRow]:
+    """Up to `limit` generations, the latest first, from below `before` on."""
+    chosen = select(GenerationRow).order_by(GenerationRow.number.desc()).limit(limit)
+    return list(await session.scalars(chosen if before is None else chosen.where(GenerationRow.number < before)))
+
+
+def begin(row: GenerationRow, trial: Trial) -> None:
+    """Puts a generation on trial."""
+    row.state, row.confirm_by, row.fallback = State.ON_TRIAL.value, trial.confirm_by, document(trial)
+
+
+async def on_trial(session: AsyncSession) -> Trial | None:
+    """What is on trial: the latest generation, or nothing."""
+    row = await current(session)
+    if row is None or row.state != State.ON_TRIAL or row.confirm_by is None or row.fallback is None:
+        return None
+    return of_document(row.number, row.confirm_by, row.fallback)
+
+
+async def settle(session: AsyncSession, number: int, state: State) -> None:
+    """Ends a trial. Raises Refused for a change that is not on trial, or not any more."""
+    row = await get(session, number)
+    if row is None:
+        raise missing("change", str(number))
+    settled = f" at {row.settled_at:%Y-%m-%dT%H:%M:%SZ}" if row.settled_at else ""
+    match row.state:
+        case State.ON_TRIAL:
+            row.state, row.settled_at, row.fallback = state.value, now(), None
+        case State.CONFIRMED:
+            raise conflict(f"change {number} was confirmed already{settled}")
+        case State.ROLLED_BACK:
+            raise conflict(f"change {number} was rolled back{settled}; it would have to be made again")
+        case _:
+            raise conflict(f"change {number} was never on trial: it is there to stay")
 
 
 async def prune(session: AsyncSession) -> None:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import String, Text, select
+from sqlalchemy import String, Text, delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -30,3 +30,8 @@ async def latest(session: AsyncSession) -> PolicyRow | None:
 def add(session: AsyncSession, filename: str, text: str, generation: int) -> None:
     """Records a policy with the change it makes."""
     session.add(PolicyRow(filename=filename, text=text, generation=generation))
+
+
+async def withdraw(session: AsyncSession, generation: int) -> None:
+    """Forgets what was applied with a change that is rolled back: the policy before it is in force again."""
+    await session.execute(delete(PolicyRow).where(PolicyRow.generation == generation))

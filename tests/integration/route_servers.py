@@ -1,0 +1,175 @@
+"""Real route servers and a real controller, plain processes on loopback addresses: no lab, no namespaces, no agents."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from lab.paths import BIN
+
+TOKEN = "a-token-for-tests"
+WEFT = "import sys; from controller.cli.main import main; main()"
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    with socket.socket() as free:
+        free.bind((host, 0))
+        return int(free.getsockname()[1])
+
+
+def eventually(done: Callable[[], object], what: str, seconds: float = 30) -> None:
+    """Waits for something that takes its time; fails with a sentence if it never comes."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
+        time.sleep(0.05)
+
+
+class Daemon:
+    """A process that can be killed and started again as it was."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
+        self._command, self._environment, self._log = command, environment, log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(self._command, env=self._environment, stdout=log, stderr=log)
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: int) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait(20)
+            self._process = None
+
+
+class RouteServer(Daemon):
+    """`weft-routeserver` with a disk of its own."""
+
+    def __init__(self, name: str, address: str, directory: Path) -> None:
+        self.name, self.address, self.port = name, address, free_port(address)
+        self.control = f"http://{address}:{free_port(address)}"
+        (directory / "token").write_text(TOKEN)
+        command = [str(BIN / "weft-routeserver"), "--name", name, "--router-id", address, "--asn", "65000"]
+        command += ["--listen", f"{address}:{self.port}", "--control", self.control.removeprefix("http://")]
+        command += ["--token-file", str(directory / "token"), "--state", str(directory / name)]
+        super().__init__(command, dict(os.environ), directory / f"{name}.log")
+
+    def get(self, path: str, **query: str) -> Any:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        return httpx.get(f"{self.control}{path}", params=query, headers=headers, trust_env=False, timeout=10).json()
+
+    def answers(self) -> bool:
+        try:
+            return bool(self.get("/healthz"))
+        except httpx.HTTPError:
+            return False
+
+    def pools(self) -> dict[str, list[str]]:
+        return {vcp["name"]: vcp["members"] for vcp in self.get("/v1/ruleset").get("vcps", [])}
+
+
+class World:
+    """Two route servers, a controller, and `weft` as a shell calls it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.socket = directory / "c.sock"
+        self.servers = [RouteServer(f"rs{n}", f"127.0.78.{n}", directory) for n in (1, 2)]
+        described = [{"name": s.name, "address": s.address, "control": s.control} for s in self.servers]
+        environment = {
+            **os.environ,
+            "WEFT_DATABASE_URL": f"sqlite+aiosqlite:///{directory}/weft.db",
+            "WEFT_LISTEN": f"127.0.0.1:{free_port()}",
+            "WEFT_SOCKET": str(self.socket),
+            "WEFT_ROUTE_SERVERS": json.dumps(described),
+            "WEFT_ROUTE_SERVER_TOKEN_FILE": str(directory / "token"),
+            "WEFT_AGENT_TIMEOUT": "2",
+        }
+        command = [sys.executable, "-m", "controller.main"]
+        self.controller = Daemon(command, environment, directory / "controller.log")
+        self.environment = {**os.environ, "WEFT_URL": f"unix://{self.socket}"}
+        self.environment.pop("PYTHONUNBUFFERED", None)
+
+    def start(self) -> None:
+        for server in self.servers:
+            server.start()
+        for server in self.servers:
+            eventually(server.answers, f"{server.name} answers")
+        self.controller.start()
+        self.in_step()
+
+    def _http(self) -> httpx.Client:
+        return httpx.Client(
+            transport=httpx.HTTPTransport(uds=str(self.socket)), base_url="http://controller/api/v1", timeout=20
+        )
+
+    def post(self, path: str, body: object = None) -> None:
+        """What `weft` would ask for, quickly."""
+        with self._http() as http:
+            assert (answer := http.post(path, json=body)).is_success, answer.text
+
+    def in_step(self) -> None:
+        """Waits until the controller answers and both route servers are where it is."""
+
+        def agree() -> bool:
+            try:
+                with self._http() as http:
+                    found = http.get("/route-servers").json()["items"]
+            except httpx.HTTPError:
+                return False
+            return all(server["in_step"] for server in found)
+
+        eventually(agree, "the controller and the route servers agree")
+
+    def stop(self) -> None:
+        for daemon in (self.controller, *self.servers):
+            daemon.stop()
+
+    def weft(self, *arguments: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
+        """One command; checks its exit code unless that is None."""
+        command = [sys.executable, "-c", WEFT, *arguments]
+        ended = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=60)
+        assert code is None or ended.returncode == code, ended
+        assert "Traceback" not in ended.stdout + ended.stderr
+        return ended
+
+    def json(self, *arguments: str, code: int | None = 0) -> Any:
+        return json.loads(self.weft(*arguments, "-o", "json", code=code).stdout)
+
+    def spawn(self, *arguments: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-c", WEFT, *arguments]
+        return subprocess.Popen(
+            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+
+@contextmanager
+def world(directory: Path) -> Iterator[World]:
+    """Three cloudlets without agents on real addresses, each with a LAN; the first is in the pool blue."""
+    made = World(directory)
+    try:
+        made.start()
+        for n in (1, 2, 3):
+            made.post("/cloudlets", {"name": f"c{n}", "vtep": f"127.0.78.1{n}"})
+            made.post(f"/cloudlets/c{n}/approve")
+            made.post("/endpoints", {"name": f"c{n}-lan", "cloudlet": f"c{n}", "prefix": f"10.{n}.0.0/24"})
+        made.post("/vcps", {"name": "blue"})
+        made.post("/vcps/blue/members", {"endpoint": "c1-lan"})
+        yield made
+    finally:
+        made.stop()
