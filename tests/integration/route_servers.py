@@ -123,10 +123,17 @@ class World:
         with self._http() as http:
             assert (answer := http.post(path, json=body)).is_success, answer.text
 
+    def kill(self) -> None:
+        """Kills the controller, and clears away its socket: httpx leaks what it cannot connect."""
+        self.controller.kill()
+        self.socket.unlink()
+
     def in_step(self) -> None:
         """Waits until the controller answers and both route servers are where it is."""
 
         def agree() -> bool:
+            if not self.socket.exists():
+                return False
             try:
                 with self._http() as http:
                     found = http.get("/route-servers").json()["items"]
@@ -165,7 +172,7 @@ def world(directory: Path) -> Iterator[World]:
     try:
         made.start()
         for n in (1, 2, 3):
-            made.post("/cloudlets", {"name": f"c{n}", "vtep": f"127.0.78.1{n}"})
+            made.post("/cloudlets", {"name": f"c{n}", "pe": "vpls", "vtep": f"127.0.78.1{n}"})
             made.post(f"/cloudlets/c{n}/approve")
             made.post("/endpoints", {"name": f"c{n}-lan", "cloudlet": f"c{n}", "prefix": f"10.{n}.0.0/24"})
         made.post("/vcps", {"name": "blue"})

@@ -37,6 +37,8 @@ def show(region: World, number: int) -> Any:
     return region.json("change", "show", str(number))
 
 
+pytestmark = pytest.mark.lab
+
 BEFORE = {"blue": ["c1-lan"]}
 AFTER = {"blue": ["c1-lan", "c2-lan"]}
 
@@ -76,7 +78,7 @@ def test_what_is_confirmed_stays(region: World) -> None:
 
 def test_the_controller_is_killed_and_back_in_time(region: World) -> None:
     number = tried(region, "vcp", "join", "blue", "c2-lan", within=15)
-    region.controller.kill()
+    region.kill()
     region.controller.start()
     region.in_step()
     assert show(region, number)["state"] == "on-trial" and pools(region, AFTER)
@@ -88,7 +90,7 @@ def test_the_controller_is_killed_and_back_in_time(region: World) -> None:
 
 def test_the_controller_stays_away(region: World) -> None:
     number = tried(region, "vcp", "join", "blue", "c2-lan", within=2)
-    region.controller.kill()
+    region.kill()
     eventually(lambda: pools(region, BEFORE), "the route servers went back by themselves")
     assert generations(region) == [number - 1] * 2
     region.controller.start()
@@ -119,7 +121,7 @@ def test_a_route_server_that_missed_changes_falls_back_to_nothing_older(region: 
     region.servers[1].start()
     region.in_step()
     assert pools(region, {"blue": ["c2-lan"]})
-    region.controller.kill()
+    region.kill()
     eventually(lambda: pools(region, {"blue": []}), "both fell back to the pool without c1-lan")
 
 

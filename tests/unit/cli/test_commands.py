@@ -28,6 +28,15 @@ CHANGE = {
     "agents": [{"cloudlet": "c5", "confirmed": True, "after_ms": 61.0}],
     "dry_run": False,
 }
+TRIED = CHANGE | {"confirm_by": "2020-01-01T00:01:00Z"}
+TRIAL = {
+    "generation": 12,
+    "at": "2020-01-01T00:00:00Z",
+    "cause": "e left blue",
+    "state": "on-trial",
+    "confirm_by": "2020-01-01T00:01:00Z",
+    "settled_at": None,
+}
 CLOUDLET = {
     "name": "c1",
     "pe": "vpls",
@@ -79,6 +88,10 @@ ACTIONS: list[tuple[str, str, str, Any, Any]] = [
     ("vcp remove blue", "DELETE", "/api/v1/vcps/blue", None, CHANGE),
     ("vcp join blue e", "POST", "/api/v1/vcps/blue/members", {"endpoint": "e"}, CHANGE),
     ("vcp leave blue e", "DELETE", "/api/v1/vcps/blue/members/e", None, CHANGE),
+    ("vcp leave blue e --confirm-within 60", "DELETE", "/api/v1/vcps/blue/members/e", None, TRIED),
+    ("change show 12", "GET", "/api/v1/changes/12", None, TRIAL),
+    ("change confirm 12", "POST", "/api/v1/changes/12/confirm", None, CHANGE),
+    ("change rollback 12", "POST", "/api/v1/changes/12/rollback", None, CHANGE),
     (
         "device add ana --mac 02:00:5e:00:00:01 --vm-client-id 01aa",
         "POST",
@@ -117,6 +130,7 @@ LISTS: list[tuple[str, str, dict[str, str], dict[str, Any], list[str]]] = [
     ("endpoint list", "endpoints", {}, {"name": "e", "cloudlet": "c1", "vcps": ["blue"]}, ["e", "c1", "blue"]),
     ("endpoint list --cloudlet c1", "endpoints", {"cloudlet": "c1"}, {"name": "e", "cloudlet": "c1"}, ["e", "c1"]),
     ("vcp list", "vcps", {}, {"name": "blue", "members": ["a", "b"]}, ["blue", "a, b"]),
+    ("change list --limit 5", "changes", {"limit": "5"}, TRIAL, ["12", "on-trial", "e left blue", "d ago"]),
     ("device list", "devices", {}, {"name": "ana", "vm": {"mac": "02::"}}, ["ana", "02::"]),
     ("lease list --device ana --endpoint e", "leases", {"device": "ana", "endpoint": "e"}, LEASE, ["10.1.0.2", "17"]),
     (
@@ -321,3 +335,20 @@ def test_the_latest_events_are_shown_unless_told_from_where(controller: Controll
     controller.answers["GET", "/api/v1/events"] = pages
     assert weft("event", "list", "--limit", "3", "-o", "json").json == [{"id": 6}, {"id": 7}, {"id": 8}]
     assert weft("event", "list", "--after", "2", "--limit", "3", "-o", "json").json == [{"id": 3}, {"id": 4}, {"id": 5}]
+
+
+def test_changes_on_trial(controller: Controller, weft: Weft) -> None:
+    controller.answers["POST", "/api/v1/vcps/blue/members"] = TRIED
+    joined = weft("vcp", "join", "blue", "e", "--confirm-within", "60")
+    assert "unless `weft change confirm 12` comes before" in joined.out
+    assert controller.last.url.params["confirm_within"] == "60"
+    assert weft("vcp", "join", "blue", "e", "--confirm-within", "0").code == 2
+    controller.answers["GET", "/api/v1/changes"] = {"items": [TRIAL], "next": None}
+    controller.answers["POST", "/api/v1/changes/12/confirm"] = CHANGE
+    assert weft("change", "confirm").out == "change 12 is confirmed: it is there to stay\n"
+    controller.answers["POST", "/api/v1/changes/12/confirm"] = CHANGE | {"in_force": False, "unreachable": ["rs2"]}
+    told = weft("change", "confirm", "12")
+    assert told.code == 1 and "route server rs2" in told.err
+    controller.answers["GET", "/api/v1/changes"] = {"items": [TRIAL | {"state": "confirmed"}], "next": None}
+    for verb in ("confirm", "rollback"):
+        assert weft("change", verb).err == "weft: no change is on trial\n"

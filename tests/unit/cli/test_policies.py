@@ -91,7 +91,11 @@ def test_a_plan_is_printed_as_a_diff(controller: Controller, weft: Weft, good: s
         "+ c1-lan joins blue",
         "- c9-lan leaves old",
     ]
-    assert weft("policy", "apply", "--dry-run", good).out == result.out
+    rehearsed = {"generation": 8, "in_force": False, "duration_ms": 2.0, "dry_run": True, "plan": PLAN}
+    controller.answers["POST", "/api/v1/policy/apply"] = rehearsed
+    told = weft("policy", "apply", "--dry-run", good)
+    assert told.code == 0 and told.out == result.out + f"{good}: this is what would happen\n"
+    assert controller.last.url.params["dry_run"] == "true"
     assert all(request.url.path.endswith("/check") for request in controller.asked)
     controller.answers["POST", "/api/v1/policy/check"] = {"ok": True, "plan": {key: [] for key in PLAN}}
     assert weft("policy", "plan", good).out == "nothing to change\n"
