@@ -15,7 +15,7 @@ from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Name, NamePath, Text
-from controller.changes import ChangeResult, Edit
+from controller.changes import Edit
 from controller.core import edits, tokens
 from controller.core.intent import Cloudlet as Wanted
 from controller.core.intent import Intent, State
@@ -24,6 +24,7 @@ from controller.db import cloudlets as table
 from controller.db import events
 from controller.db.base import now
 from controller.db.cloudlets import CloudletRow
+from controller.outcomes import ChangeResult
 from controller.region import Region
 from controller.wire.flavours import Flavour
 

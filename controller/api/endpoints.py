@@ -16,7 +16,6 @@ from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Name, NamePath
-from controller.changes import ChangeResult
 from controller.core import edits
 from controller.core.addresses import AddressPlan
 from controller.core.intent import Endpoint as Wanted
@@ -27,6 +26,7 @@ from controller.core.rulesets import site_target
 from controller.db import endpoints as table
 from controller.db import events
 from controller.db.endpoints import EndpointRow
+from controller.outcomes import ChangeResult
 from controller.region import Region
 from controller.wire.flavours import Flavour
 

@@ -11,12 +11,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.api.access import Operator, Running
 from controller.api.changes import ConfirmWithin, DryRun
 from controller.api.openapi import errors
-from controller.changes import ChangeResult
 from controller.core import policies
 from controller.core.intent import Intent
 from controller.core.policy import Plan, Policy, parse
 from controller.db import events
 from controller.db import policies as table
+from controller.outcomes import ChangeResult
 from controller.problems import Problem
 
 router = APIRouter(prefix="/api/v1/policy", tags=["policy"], dependencies=[Operator])

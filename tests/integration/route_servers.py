@@ -123,6 +123,11 @@ class World:
         with self._http() as http:
             assert (answer := http.post(path, json=body)).is_success, answer.text
 
+    def route_servers(self) -> list[dict[str, Any]]:
+        """As the controller sees them."""
+        with self._http() as http:
+            return list(http.get("/route-servers").json()["items"])
+
     def kill(self) -> None:
         """Kills the controller, and clears away its socket: httpx leaks what it cannot connect."""
         self.controller.kill()
@@ -135,11 +140,9 @@ class World:
             if not self.socket.exists():
                 return False
             try:
-                with self._http() as http:
-                    found = http.get("/route-servers").json()["items"]
+                return all(server["in_step"] for server in self.route_servers())
             except httpx.HTTPError:
                 return False
-            return all(server["in_step"] for server in found)
 
         eventually(agree, "the controller and the route servers agree")
 

@@ -44,7 +44,7 @@ AFTER = {"blue": ["c1-lan", "c2-lan"]}
 
 
 def test_what_nobody_confirms_is_rolled_back_everywhere(region: World) -> None:
-    number = tried(region, "vcp", "join", "blue", "c2-lan", within=3)
+    number = tried(region, "vcp", "join", "blue", "c2-lan", within=10)
     assert pools(region, AFTER) and show(region, number)["state"] == "on-trial"
     for arguments in (("join", "blue", "c3-lan"), ("leave", "blue", "c1-lan"), ("join", "blue", "c3-lan", "--dry-run")):
         refused = region.weft("vcp", *arguments, code=3)
@@ -64,10 +64,10 @@ def test_what_nobody_confirms_is_rolled_back_everywhere(region: World) -> None:
 
 
 def test_what_is_confirmed_stays(region: World) -> None:
-    number = tried(region, "vcp", "join", "blue", "c2-lan", within=4)
+    number = tried(region, "vcp", "join", "blue", "c2-lan", within=6)
     assert region.weft("change", "confirm").stdout == f"change {number} is confirmed: it is there to stay\n"
     assert "confirmed already" in region.weft("change", "confirm", str(number), code=3).stderr
-    time.sleep(4 + 6)  # the controller's time and the route servers' are over
+    time.sleep(6 + 6)  # the controller's time and the route servers' are over
     assert pools(region, AFTER) and generations(region) == [number] * 2
     assert not any("confirm_by" in server.get("/v1/status") for server in region.servers)
     left = tried(region, "vcp", "leave", "blue", "c1-lan", within=600)
@@ -102,12 +102,12 @@ def test_the_controller_stays_away(region: World) -> None:
 
 def test_confirmed_while_a_route_server_is_away(region: World) -> None:
     """It comes back with what it fell back to, or still on trial, and takes the controller's word."""
-    number = tried(region, "vcp", "join", "blue", "c2-lan", within=5)
+    number = tried(region, "vcp", "join", "blue", "c2-lan", within=10)
     region.servers[1].kill()
-    eventually(lambda: not region.json("route", "servers", code=None)[1]["reachable"], "rs2 is missed")
+    eventually(lambda: not region.route_servers()[1]["reachable"], "rs2 is missed")
     ended = region.weft("change", "confirm", code=1)
     assert "route server rs2" in ended.stderr
-    time.sleep(5 + 6)
+    time.sleep(10 + 6)
     region.servers[1].start()
     region.in_step()
     assert pools(region, AFTER) and generations(region) == [number] * 2
@@ -134,7 +134,7 @@ def test_a_policy_on_trial(region: World, tmp_path: Path) -> None:
     rehearsed = region.json("policy", "apply", str(file), "--dry-run")
     assert rehearsed["dry_run"] and {r["route_server"] for r in rehearsed["route_servers"]} == {"rs1", "rs2"}
     answer = json.loads(
-        region.weft("policy", "apply", str(file), "--confirm-within", "3", "-o", "json", code=None).stdout
+        region.weft("policy", "apply", str(file), "--confirm-within", "8", "-o", "json", code=None).stdout
     )
     assert answer["generation"] == rehearsed["generation"] and answer["plan"] == rehearsed["plan"]
     assert [r["peers"] for r in answer["route_servers"]] == [r["peers"] for r in rehearsed["route_servers"]]
