@@ -29,6 +29,7 @@ type Config struct {
 	IdleHold     time.Duration // how long a peer waits after an error, doubled with each in a row; 0: it does not
 	SendHold     time.Duration // how long a peer may take nothing (RFC 9687)
 	Keys         Keys          // of neighbours that must sign their segments; Rekey changes them
+	ShutdownText string        // for the people at the other ends, when the server stops (RFC 9003)
 	Hops         int           // how far away neighbours may be (GTSM, RFC 5082); 0: any distance
 	RestartTime  time.Duration // offered for graceful restart (RFC 4724); zero: none, on either side
 	Deferral     time.Duration // how long End-of-RIB waits for the peers' after our own restart, at most
@@ -62,6 +63,9 @@ func New(c Config, e *engine.Engine, log *slog.Logger) *Server {
 	}
 	if c.PeerPort == 0 {
 		c.PeerPort = 179
+	}
+	if c.ShutdownText == "" {
+		c.ShutdownText = "the route server stops"
 	}
 	return &Server{Config: c, engine: e, log: log, slots: map[string]*slot{}, dialing: map[string]context.CancelFunc{}}
 }
@@ -231,7 +235,7 @@ func (s *Server) shutdown() {
 		delete(s.dialing, name)
 	}
 	for _, slot := range s.slots {
-		slot.closeUnless(func(*connection) bool { return false }, wire.Shutdown(wire.AdminShutdown, "the route server stops"))
+		slot.closeUnless(func(*connection) bool { return false }, wire.Shutdown(wire.AdminShutdown, s.ShutdownText))
 	}
 	s.mu.Unlock()
 	s.conns.Wait()

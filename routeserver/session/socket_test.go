@@ -117,7 +117,7 @@ func TestIPv6Transport(t *testing.T) {
 }
 
 func TestShutdownCommunication(t *testing.T) {
-	r := start(t, session.Config{})
+	r := start(t, session.Config{ShutdownText: "back at 6"})
 	a, b := r.dial(t, "11"), r.dial(t, "12")
 	text := "maintenance till 6 — Löwe"
 	data := append([]byte{byte(len(text))}, text...)
@@ -125,7 +125,7 @@ func TestShutdownCommunication(t *testing.T) {
 	b.Until("the end of a", func() bool { return strings.Contains(r.server.States()["a"].LastError, text) })
 	r.stop()
 	n := b.Closed()
-	if n == nil || len(n.Data) < 2 || int(n.Data[0]) != len(n.Data)-1 || string(n.Data[1:]) != "the route server stops" {
+	if n == nil || len(n.Data) < 2 || int(n.Data[0]) != len(n.Data)-1 || string(n.Data[1:]) != "back at 6" {
 		t.Errorf("ended with %+v", n)
 	}
 }

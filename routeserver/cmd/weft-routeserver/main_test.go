@@ -54,6 +54,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{append(good, "--cluster-id", "x"), "--cluster-id"},
 		{append(good, "--control", "x"), "--control"},
 		{append(good, "--hold-time", "2s"), "--hold-time"},
+		{append(good, "--shutdown-text", strings.Repeat("x", 256)), "--shutdown-text has 256 bytes"},
+		{append(good, "--shutdown-text", "\xff"), "--shutdown-text is not UTF-8"},
 		{append(good, "--idle-hold", "2m"), "--idle-hold"},
 		{append(good, "--asn", "0"), "--asn"},
 		{append(good, "--peer-port", "70000"), "--peer-port"},

@@ -71,6 +71,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	deferral := f.Duration("restart-deferral", 45*time.Second, "`time` that End-of-RIB waits at most for that of all PEs, after our own restart")
 	passwords := f.String("password-file", "", "`file` with lines \"address password\" of neighbours that must use TCP-MD5 (RFC 2385), or \"address ao sendid recvid algorithm key\" for TCP-AO (RFC 5925); SIGHUP reads it again")
 	hops := f.Int("ttl-security", 0, "accept packets only from neighbours within this many `hops` (GTSM, RFC 5082), who have to send with TTL 255; 0: off, and neighbours, external ones too, may be any number of hops away")
+	farewell := f.String("shutdown-text", "", "`text` of at most 255 bytes that neighbours are told at the end (RFC 9003; default: the route server stops)")
 	maxRoutes := f.Int("max-routes", 100000, "end the session of a peer that announces more `routes` than this; 0: no bound")
 	var stations []string
 	f.Func("bmp", "tell the BMP station at `host:port` about sessions and routes (RFC 7854, RFC 8671); may be given several times", func(text string) error {
@@ -136,6 +137,10 @@ func parse(args []string, output io.Writer) (*options, error) {
 	case *peerPort < 1 || *peerPort > 65535:
 		return nil, fmt.Errorf("--peer-port %d is not a port", *peerPort)
 	}
+	if err := session.CheckText(*farewell); err != nil {
+		return nil, fmt.Errorf("--shutdown-text %w", err)
+	}
+	o.session.ShutdownText = *farewell
 	o.session.PeerPort, o.session.Hops = uint16(*peerPort), *hops
 	for i, station := range stations {
 		if host, port, err := net.SplitHostPort(station); err != nil || host == "" || !isPort(port) {
