@@ -11,9 +11,10 @@ import (
 
 const intro = `# The route server under churn
 
-Made by ` + "`make soak`" + ` (%s; %s): one route server and %d emulated PEs over loopback, for
-%g minutes. PEs of three families (VPNv4, EVPN, VPLS), half of them with graceful restart, in pools of %d at first;
-up to %d routes each. About %g times a second something happens, at random:
+Made by ` + "`make soak`" + ` (%s; %s):
+one route server and %d emulated PEs over loopback, for %g minutes. PEs of three families (VPNv4, EVPN, VPLS), half of
+them with graceful restart, in pools of %d at first; up to %d routes each. About %.0f times a second something happens,
+at random:
 
 `
 
@@ -35,13 +36,17 @@ Flat means: the line that fits best grows by no more than the bound from the mid
 // publish writes the page and, beside it, the plot.
 func (r *Result) publish(page string) error {
 	var t strings.Builder
-	fmt.Fprintf(&t, intro, r.Machine, r.Started.Format("2006-01-02"), r.PEs, r.Minutes, r.Pool, r.Routes, r.Rate)
+	all := 0
+	for _, n := range r.Done {
+		all += n
+	}
+	fmt.Fprintf(&t, intro, r.Machine, r.Started.Format("2006-01-02"), r.PEs, r.Minutes, r.Pool, r.Routes, float64(all)/r.Minutes/60)
 	for _, name := range slices.Sorted(maps.Keys(r.Done)) {
 		fmt.Fprintf(&t, "- %s: %d times\n", name, r.Done[name])
 	}
 	fmt.Fprintf(&t, method, r.Checked, r.Audits)
 	for _, m := range r.Measures {
-		fmt.Fprintf(&t, "| %s | %.1f %s | %.1f | %+.2f | %.2f | %s |\n", m.Name, m.Mean, m.Unit, m.Peak, m.Growth, m.Bound, map[bool]string{true: "flat", false: "**not flat**"}[m.OK])
+		fmt.Fprintf(&t, "| %s%s | %.1f | %.1f | %+.2f | %.2f | %s |\n", m.Name, m.unit(), m.Mean, m.Peak, m.Growth, m.Bound, map[bool]string{true: "flat", false: "**not flat**"}[m.OK])
 	}
 	var loads, cpu []float64
 	for _, s := range r.Samples {
@@ -62,6 +67,13 @@ func (r *Result) publish(page string) error {
 		return err
 	}
 	return os.WriteFile(base+".svg", []byte(r.plot()), 0o644)
+}
+
+func (m Measure) unit() string {
+	if m.Unit == "" {
+		return ""
+	}
+	return ", " + m.Unit
 }
 
 type curve struct {
