@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// frr is FRR's bgpd: a route map per PE inwards takes the route targets off and marks routes with their pool, one
-// outwards takes the pool's and sets the PE's own route target. (`set extcommunity rt` adds; hence `none` inwards.)
-// A change edits both route maps of one PE and clears that PE softly.
+// frr is FRR's bgpd: a route map per pool inwards takes the route targets off and marks routes with their pool, one per
+// PE outwards takes those on a community list and sets the PE's own route target. (`set extcommunity rt` adds; hence
+// `none` inwards.) A change gives one PE another map inwards, which asks it for its routes, and another community list,
+// and clears it softly outwards. No route map is edited: that costs FRR a copy of all of them.
 type frr struct {
 	p      *Process
 	conn   net.Conn
@@ -33,16 +34,15 @@ func startFRR(c Cell, w *World, dir string) (Driver, error) {
 	fmt.Fprintln(&t, " address-family ipv4 vpn")
 	for i := range c.PEs {
 		fmt.Fprintf(&t, "  neighbor %[1]s activate\n  neighbor %[1]s route-reflector-client\n"+
-			"  neighbor %[1]s route-map in%[2]d in\n  neighbor %[1]s route-map out%[2]d out\n", address(i), i)
+			"  neighbor %[1]s route-map in%[3]d in\n  neighbor %[1]s route-map out%[2]d out\n", address(i), i, w.pool[i])
 	}
 	fmt.Fprintln(&t, " exit-address-family\nexit")
 	for v := range w.pools {
-		fmt.Fprintf(&t, "bgp community-list standard pool%[1]d permit 1:%[1]d\n", v)
+		fmt.Fprintf(&t, "route-map in%[1]d permit 10\n set extcommunity none\n set community 1:%[1]d\nexit\n", v)
 	}
-	fmt.Fprintln(&t, "bgp community-list standard any permit")
 	for i, v := range w.pool {
-		fmt.Fprintf(&t, "route-map in%[1]d permit 10\n set extcommunity none\n set community 1:%[2]d\nexit\n", i, v)
-		fmt.Fprintf(&t, "route-map out%[1]d permit 10\n match community pool%[2]d\n set community none\n set extcommunity rt %[3]d:%[4]d\nexit\n", i, v, asn, i+1)
+		fmt.Fprintf(&t, "bgp community-list standard of%d permit 1:%d\n", i, v)
+		fmt.Fprintf(&t, "route-map out%[1]d permit 10\n match community of%[1]d\n set community none\n set extcommunity rt %[2]d:%[3]d\nexit\n", i, asn, i+1)
 	}
 	config := dir + "/bgpd.conf"
 	if err := os.WriteFile(config, []byte(t.String()), 0o644); err != nil {
@@ -73,9 +73,9 @@ func (f *frr) version() string   { return output(f.binary, "--version") }
 
 func (f *frr) move(s, _, to int) error {
 	return f.commands("configure terminal",
-		fmt.Sprintf("route-map in%d permit 10", s), fmt.Sprintf("set community 1:%d", to), "exit",
-		fmt.Sprintf("route-map out%d permit 10", s), fmt.Sprintf("match community pool%d", to), "exit", "end",
-		fmt.Sprintf("clear bgp ipv4 vpn %s soft in", address(s)), fmt.Sprintf("clear bgp ipv4 vpn %s soft out", address(s)))
+		fmt.Sprintf("no bgp community-list standard of%d", s), fmt.Sprintf("bgp community-list standard of%d permit 1:%d", s, to),
+		fmt.Sprintf("router bgp %d", asn), "address-family ipv4 vpn", fmt.Sprintf("neighbor %s route-map in%d in", address(s), to), "end",
+		fmt.Sprintf("clear bgp ipv4 vpn %s soft out", address(s)))
 }
 
 // commands speaks as vtysh does: a command ends with a zero byte, a reply with three and a status.
