@@ -12,7 +12,8 @@ import (
 // bird is BIRD 2: an import filter per PE marks routes with their pool, an export filter per PE takes the pool's and
 // puts its own route target in place. A change rewrites two filters of one PE and reconfigures; BIRD reloads that PE's
 // channel alone, by route refresh and by a walk through the table. (Filters that list a pool's route targets would have
-// to change at all members, with a walk for each.)
+// to change at all members, with a walk for each.) What is common to all is in two functions and a template: BIRD reads
+// and compares its whole configuration each time, so that a short one counts.
 type bird struct {
 	p      *Process
 	config string
@@ -54,20 +55,29 @@ func (b *bird) configure() error {
 log stderr { warning, error, fatal, bug };
 protocol device { scan time 3600; }
 vpn4 table sites;
+function in_pool(int pool) {
+  bgp_community.empty;
+  bgp_community.add((1,pool));
+  return true;
+}
+function for_site(int pool; int site) {
+  if (1,pool) !~ bgp_community then return false;
+  bgp_community.empty;
+  bgp_ext_community.empty;
+  bgp_ext_community.add((rt,%[2]d,site));
+  return true;
+}
 template bgp emulated {
-  local %s as %d;
+  local %[1]s as %[2]d;
   multihop; passive; rr client; rr cluster id 10.255.0.1;
   connect delay time 1; error wait time 1, 1; hold time 240;
+  vpn4 mpls { table sites; next hop keep; import none; export none; };
 }
 `, server, asn)
 	for i, pool := range b.w.pool {
 		fmt.Fprintf(&t, `protocol bgp site%[1]d from emulated {
   neighbor %[2]s as %[3]d;
-  vpn4 mpls { table sites; next hop keep;
-    import filter { bgp_community.empty; bgp_community.add((1,%[4]d)); accept; };
-    export filter { if (1,%[4]d) !~ bgp_community then reject;
-      bgp_community.empty; bgp_ext_community.empty; bgp_ext_community.add((rt,%[3]d,%[5]d)); accept; };
-  };
+  vpn4 mpls { import where in_pool(%[4]d); export where for_site(%[4]d, %[5]d); };
 }
 `, i, address(i), asn, pool, i+1)
 	}

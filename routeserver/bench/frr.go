@@ -13,7 +13,8 @@ import (
 // frr is FRR's bgpd: a route map per pool inwards takes the route targets off and marks routes with their pool, one per
 // PE outwards takes those on a community list and sets the PE's own route target. (`set extcommunity rt` adds; hence
 // `none` inwards.) A change gives one PE another map inwards, which asks it for its routes, and another community list,
-// and clears it softly outwards. No route map is edited: that costs FRR a copy of all of them.
+// and clears it softly outwards. No route map is edited: each edit costs FRR a copy of all of them, for which reason they
+// are also made in one transaction.
 type frr struct {
 	p      *Process
 	conn   net.Conn
@@ -37,19 +38,21 @@ func startFRR(c Cell, w *World, dir string) (Driver, error) {
 			"  neighbor %[1]s route-map in%[3]d in\n  neighbor %[1]s route-map out%[2]d out\n", address(i), i, w.pool[i])
 	}
 	fmt.Fprintln(&t, " exit-address-family\nexit")
+	maps := []string{"enable", "configure exclusive"}
 	for v := range w.pools {
-		fmt.Fprintf(&t, "route-map in%[1]d permit 10\n set extcommunity none\n set community 1:%[1]d\nexit\n", v)
+		maps = append(maps, fmt.Sprintf("route-map in%d permit 10", v), "set extcommunity none", fmt.Sprintf("set community 1:%d", v), "exit")
 	}
 	for i, v := range w.pool {
 		fmt.Fprintf(&t, "bgp community-list standard of%d permit 1:%d\n", i, v)
-		fmt.Fprintf(&t, "route-map out%[1]d permit 10\n match community of%[1]d\n set community none\n set extcommunity rt %[2]d:%[3]d\nexit\n", i, asn, i+1)
+		maps = append(maps, fmt.Sprintf("route-map out%d permit 10", i), fmt.Sprintf("match community of%d", i), "set community none",
+			fmt.Sprintf("set extcommunity rt %d:%d", asn, i+1), "exit")
 	}
 	config := dir + "/bgpd.conf"
 	if err := os.WriteFile(config, []byte(t.String()), 0o644); err != nil {
 		return nil, err
 	}
 	p, err := startProcess(dir, c.Tools.Bgpd, "-Z", "-f", config, "-i", dir+"/bgpd.pid", "--vty_socket", dir, "-l", server,
-		"-u", "frr", "-g", "frr", "--log", "stdout", "--log-level", "errors")
+		"-u", "frr", "-g", "frr", "--tcli", "--log", "stdout", "--log-level", "errors")
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +62,7 @@ func startFRR(c Cell, w *World, dir string) (Driver, error) {
 		return err
 	})
 	if err == nil {
-		err = f.commands("enable")
+		err = f.commands(append(maps, "commit", "end")...)
 	}
 	if err != nil {
 		p.stop()
