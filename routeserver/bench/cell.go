@@ -18,6 +18,7 @@ type Result struct {
 	Cell
 	Version    string  `json:"version,omitempty"`
 	Error      string  `json:"error,omitempty"`
+	First      string  `json:"first_attempt,omitempty"`  // why there was a second one
 	Converged  float64 `json:"convergence_ms,omitempty"` // all PEs announce at once, until the last PE has the last route
 	Made       int     `json:"changes_made"`
 	P50        float64 `json:"change_p50_ms,omitempty"`
@@ -31,6 +32,18 @@ type Result struct {
 	Checked    int64   `json:"announcements_checked"`
 	Own        int64   `json:"own_routes_reflected"`
 	Check      string  `json:"check"`
+}
+
+// measurePatiently gives a daemon a second chance: one that loses a session in the rush at the start (bgpd does, now and
+// then) has not shown how fast it is.
+func measurePatiently(c Cell, args []string) Result {
+	first := measureOutside(c, args)
+	if first.Error == "" {
+		return first
+	}
+	second := measureOutside(c, args)
+	second.First = first.Error
+	return second
 }
 
 // measureOutside makes a namespace, measures in it, and leaves nothing behind whatever happens.

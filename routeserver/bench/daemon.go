@@ -28,7 +28,7 @@ type kind struct {
 var drivers = map[string]*kind{
 	"weft":  {start: startWeft},
 	"bird":  {start: startBird},
-	"frr":   {start: startFRR},
+	"frr":   {start: startFRR, shared: true},
 	"gobgp": {start: startGobgp(false), rtc: true, shared: true},
 
 	"gobgp-export": {start: startGobgp(true)},

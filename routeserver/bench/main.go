@@ -81,7 +81,7 @@ func run(args []string) error {
 			if drivers[d] == nil {
 				return fmt.Errorf("--daemons: there is no driver %q", d)
 			}
-			r := measureOutside(Cell{d, size[0], size[1], size[2], *changes, *limit, t}, args)
+			r := measurePatiently(Cell{d, size[0], size[1], size[2], *changes, *limit, t}, args)
 			fmt.Println(r.line())
 			results = append(results, r)
 			if err := write(*output, results); err != nil {
