@@ -29,9 +29,10 @@ var drivers = map[string]*kind{
 	"weft":  {start: startWeft},
 	"bird":  {start: startBird},
 	"frr":   {start: startFRR, shared: true},
-	"gobgp": {start: startGobgp(false), rtc: true, shared: true},
+	"gobgp": {start: startGobgp(constrained), rtc: true, shared: true},
 
-	"gobgp-export": {start: startGobgp(true)},
+	"gobgp-export":   {start: startGobgp(exports)},
+	"gobgp-reorigin": {start: startReorigin, rtc: true, shared: true},
 }
 
 // Process is a daemon that runs.

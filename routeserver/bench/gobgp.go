@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// gobgp is stock gobgpd, in two ways.
+// gobgp is stock gobgpd, in two ways (and in a third, which is reorigin).
 //
 // With RT-Constrain: an import policy with a statement per pool puts the route targets of all members in place of a
 // route's own, and RT-Constrain decides who gets it. A change sets the policies and softly resets the members of both
@@ -20,23 +20,32 @@ import (
 // sets its route target. A change sets the policies and softly resets one PE. Statements are tried one after the other
 // for each path and peer, so that this suits few PEs only.
 type gobgp struct {
-	export bool
+	way    way
 	p      *Process
 	api    api.GoBgpServiceClient
 	w      *World
 	binary string
 }
 
-func startGobgp(export bool) func(Cell, *World, string) (Driver, error) {
-	return func(c Cell, w *World, dir string) (Driver, error) { return startGobgpd(export, c, w, dir) }
+// way is how gobgpd is made to do the job.
+type way int
+
+const (
+	constrained way = iota
+	exports
+	reorigination
+)
+
+func startGobgp(how way) func(Cell, *World, string) (Driver, error) {
+	return func(c Cell, w *World, dir string) (Driver, error) { return runGobgpd(c, w, dir, how) }
 }
 
-func startGobgpd(export bool, c Cell, w *World, dir string) (Driver, error) {
+func runGobgpd(c Cell, w *World, dir string, how way) (*gobgp, error) {
 	p, err := startProcess(dir, c.Tools.Gobgpd, "--api-hosts", "127.0.0.1:50051", "--log-level", "error", "--pprof-disable")
 	if err != nil {
 		return nil, err
 	}
-	g := &gobgp{export: export, p: p, w: w, binary: c.Tools.Gobgpd}
+	g := &gobgp{way: how, p: p, w: w, binary: c.Tools.Gobgpd}
 	if err := g.configure(c); err != nil {
 		p.stop()
 		return nil, err
@@ -94,7 +103,7 @@ func (g *gobgp) configure(c Cell) error {
 
 func (g *gobgp) families() []*api.AfiSafi {
 	list := []*api.AfiSafi{{Config: &api.AfiSafiConfig{Family: vpnv4, Enabled: true}}}
-	if !g.export {
+	if g.way != exports {
 		list = append(list, &api.AfiSafi{Config: &api.AfiSafiConfig{Family: rtc, Enabled: true}})
 	}
 	return list
@@ -103,6 +112,15 @@ func (g *gobgp) families() []*api.AfiSafi {
 // policies sets the policies for the world as it is; assignments stay.
 func (g *gobgp) policies(ctx context.Context) error {
 	accept := api.RouteAction_ROUTE_ACTION_ACCEPT
+	if g.way == reorigination {
+		_, err := g.api.SetPolicies(ctx, &api.SetPoliciesRequest{Policies: []*api.Policy{
+			{Name: "pools", Statements: []*api.Statement{{Name: "all", Actions: &api.Actions{RouteAction: accept}}}},
+			{Name: "reflect", Statements: []*api.Statement{{
+				Name: "our own", Conditions: &api.Conditions{RouteType: api.Conditions_ROUTE_TYPE_LOCAL}, Actions: &api.Actions{RouteAction: accept},
+			}}},
+		}})
+		return err
+	}
 	r := &api.SetPoliciesRequest{}
 	pools := &api.Policy{Name: "pools", Statements: []*api.Statement{{
 		Name: "membership", Conditions: &api.Conditions{AfiSafiIn: []*api.Family{rtc}}, Actions: &api.Actions{RouteAction: accept},
@@ -126,7 +144,7 @@ func (g *gobgp) policies(ctx context.Context) error {
 	reflect := &api.Policy{Name: "reflect", Statements: []*api.Statement{{ // membership stays here
 		Name: "routes", Conditions: &api.Conditions{AfiSafiIn: []*api.Family{vpnv4}}, Actions: &api.Actions{RouteAction: accept},
 	}}}
-	if g.export {
+	if g.way == exports {
 		reflect.Statements = nil
 		for v := range g.w.pools {
 			r.DefinedSets = append(r.DefinedSets, &api.DefinedSet{
@@ -157,7 +175,7 @@ func (g *gobgp) policies(ctx context.Context) error {
 // mark is what imports do to the routes of a pool.
 func (g *gobgp) mark(pool int, targets []string) *api.Actions {
 	a := &api.Actions{RouteAction: api.RouteAction_ROUTE_ACTION_ACCEPT}
-	if g.export {
+	if g.way == exports {
 		a.Community = &api.CommunityAction{Type: api.CommunityAction_TYPE_REPLACE, Communities: []string{fmt.Sprintf("1:%d", pool)}}
 	} else {
 		a.ExtCommunity = &api.CommunityAction{Type: api.CommunityAction_TYPE_REPLACE, Communities: targets}
@@ -174,7 +192,7 @@ func (g *gobgp) move(s, from, to int) error {
 	if err := g.policies(ctx); err != nil {
 		return err
 	}
-	if g.export {
+	if g.way == exports {
 		_, err := g.api.ResetPeer(ctx, &api.ResetPeerRequest{Address: address(s), Soft: true, Direction: api.ResetPeerRequest_DIRECTION_BOTH})
 		return err
 	}
