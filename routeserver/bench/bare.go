@@ -39,7 +39,7 @@ func sendBare(c Cell) error {
 	for i := range updates {
 		for s := range c.PEs {
 			if w.wants(i, s) {
-				updates[i] = append(updates[i], announcements(s, w.routes, rt(i))...)
+				updates[i] = append(updates[i], w.family.announcements(s, w.routes, rt(i))...)
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func sendBare(c Cell) error {
 			return err
 		}
 		go func() {
-			index, err := hear(conn, w.routes)
+			index, err := w.hear(conn)
 			if err != nil {
 				return // an attempt that the PE gave up, and will repeat
 			}
@@ -67,12 +67,12 @@ func sendBare(c Cell) error {
 }
 
 // hear is a session until its PE has announced all its routes; it tells which PE that is.
-func hear(conn net.Conn, routes int) (int, error) {
-	if _, err := conn.Write(append(open([4]byte{10, 255, 0, 1}, false), message(4, nil)...)); err != nil {
+func (w *World) hear(conn net.Conn) (int, error) {
+	if _, err := conn.Write(append(w.family.open([4]byte{10, 255, 0, 1}, false), message(4, nil)...)); err != nil {
 		return 0, err
 	}
 	in, buf := bufio.NewReaderSize(conn, 65536), make([]byte, 65536)
-	for updates := 0; updates < (routes+perMessage-1)/perMessage; {
+	for updates := 0; updates < (w.routes+w.family.perMessage()-1)/w.family.perMessage(); {
 		kind, _, err := read(in, buf)
 		if err != nil {
 			return 0, err

@@ -27,6 +27,7 @@ type Result struct {
 	Withdrawal float64 `json:"withdrawal_ms,omitempty"` // a site withdraws all it has, until the last PE has lost it
 	FlapDown   float64 `json:"flap_down_ms,omitempty"`  // a session ends, until the last PE has lost its routes
 	FlapUp     float64 `json:"flap_up_ms,omitempty"`    // it connects again, until all is as before
+	NeverUp    string  `json:"flap_up_never,omitempty"` // why that does not happen
 	Peak       float64 `json:"peak_mb,omitempty"`       // VmHWM
 	CPU        float64 `json:"cpu_s,omitempty"`         // user and system, all of the daemon's life
 	Checked    int64   `json:"announcements_checked"`
@@ -207,7 +208,7 @@ func cases(c Cell, d Driver, r *Receiver, result *Result, left func() time.Durat
 	w := 1
 	r.stage(func(world *World) { world.silent[w] = true })
 	start := time.Now()
-	if _, err := r.pes[w].conn.Write(withdrawals(w, r.world.routes)); err != nil {
+	if _, err := r.pes[w].conn.Write(r.world.family.withdrawals(w, r.world.routes)); err != nil {
 		return err
 	}
 	took, err := r.settle(start, min(left(), time.Minute))
@@ -217,7 +218,7 @@ func cases(c Cell, d Driver, r *Receiver, result *Result, left func() time.Durat
 	result.Withdrawal = ms(took)
 	r.stage(func(world *World) { world.silent[w] = false })
 	start = time.Now()
-	if _, err := r.pes[w].conn.Write(announcements(w, r.world.routes, rt(w))); err != nil {
+	if _, err := r.pes[w].conn.Write(r.world.family.announcements(w, r.world.routes, rt(w))); err != nil {
 		return err
 	}
 	if _, err = r.settle(start, min(left(), time.Minute)); err != nil {
@@ -241,8 +242,15 @@ func cases(c Cell, d Driver, r *Receiver, result *Result, left func() time.Durat
 	if _, err := r.pes[w].conn.Write(r.announced(w)); err != nil {
 		return err
 	}
-	if took, err = r.settle(start, min(left(), time.Minute)); err != nil {
-		return fmt.Errorf("flap, up: %w", err)
+	if took, err = r.settle(start, min(left()/2, 20*time.Second)); err != nil {
+		result.NeverUp = err.Error()
+		r.drop(w)
+		r.mu.Lock()
+		r.lost = w
+		r.mu.Unlock()
+		r.stage(func(world *World) { world.silent[w] = true })
+		_, err = r.settle(time.Now(), min(left(), time.Minute))
+		return err
 	}
 	result.FlapUp = ms(took)
 	return nil

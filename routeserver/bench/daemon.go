@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,15 +24,23 @@ type kind struct {
 	rtc    bool // it is used with RT-Constrain
 	shared bool // it cannot give each PE its own route target: a route carries those of its pool
 	bare   bool // it only sends
+
+	families []string // that it has, if not all
+	most     int      // PEs that it is measured with, if not any number
+}
+
+// lacks says whether a size is not for a daemon.
+func (k *kind) lacks(s Size) bool {
+	return len(k.families) > 0 && !slices.Contains(k.families, s.Family) || k.most > 0 && s.PEs > k.most
 }
 
 var drivers = map[string]*kind{
 	"weft":  {start: startWeft},
-	"bird":  {start: startBird},
-	"frr":   {start: startFRR, shared: true},
+	"bird":  {start: startBird, families: []string{"vpnv4"}},
+	"frr":   {start: startFRR, shared: true, families: []string{"vpnv4", "evpn"}},
 	"gobgp": {start: startGobgp(constrained), rtc: true, shared: true},
 
-	"gobgp-export":   {start: startGobgp(exports)},
+	"gobgp-export":   {start: startGobgp(exports), most: 100},
 	"gobgp-reorigin": {start: startReorigin, rtc: true, shared: true},
 }
 

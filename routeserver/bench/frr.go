@@ -34,7 +34,7 @@ func startFRR(c Cell, w *World, dir string) (Driver, error) {
 		a := address(i)
 		fmt.Fprintf(&t, " neighbor %[1]s remote-as %[2]d\n neighbor %[1]s passive\n neighbor %[1]s timers connect 1\n", a, asn)
 	}
-	fmt.Fprintln(&t, " address-family ipv4 vpn")
+	fmt.Fprintln(&t, " address-family "+w.family.frr)
 	for i := range c.PEs {
 		fmt.Fprintf(&t, "  neighbor %[1]s activate\n  neighbor %[1]s route-reflector-client\n"+
 			"  neighbor %[1]s route-map in%[2]d in\n  neighbor %[1]s route-map out%[2]d out\n", address(i), w.pool[i])
@@ -90,7 +90,7 @@ func targets(w *World, pool int) []string {
 func (f *frr) move(s, from, to int) error {
 	edit := append([]string{"configure exclusive"}, targets(f.w, from)...)
 	edit = append(edit, targets(f.w, to)...)
-	return f.commands(append(edit, "commit", fmt.Sprintf("router bgp %d", asn), "address-family ipv4 vpn",
+	return f.commands(append(edit, "commit", fmt.Sprintf("router bgp %d", asn), "address-family "+f.w.family.frr,
 		fmt.Sprintf("neighbor %s route-map in%d in", address(s), to), fmt.Sprintf("neighbor %s route-map out%d out", address(s), to), "end")...)
 }
 

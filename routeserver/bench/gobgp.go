@@ -54,9 +54,12 @@ func runGobgpd(c Cell, w *World, dir string, how way) (*gobgp, error) {
 }
 
 var (
-	vpnv4 = &api.Family{Afi: api.Family_AFI_IP, Safi: api.Family_SAFI_MPLS_VPN}
-	rtc   = &api.Family{Afi: api.Family_AFI_IP, Safi: api.Family_SAFI_ROUTE_TARGET_CONSTRAINTS}
+	rtc = &api.Family{Afi: api.Family_AFI_IP, Safi: api.Family_SAFI_ROUTE_TARGET_CONSTRAINTS}
 )
+
+func (f *Family) gobgp() *api.Family {
+	return &api.Family{Afi: api.Family_Afi(f.afi), Safi: api.Family_Safi(f.safi)}
+}
 
 func (g *gobgp) configure(c Cell) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -102,7 +105,7 @@ func (g *gobgp) configure(c Cell) error {
 }
 
 func (g *gobgp) families() []*api.AfiSafi {
-	list := []*api.AfiSafi{{Config: &api.AfiSafiConfig{Family: vpnv4, Enabled: true}}}
+	list := []*api.AfiSafi{{Config: &api.AfiSafiConfig{Family: g.w.family.gobgp(), Enabled: true}}}
 	if g.way != exports {
 		list = append(list, &api.AfiSafi{Config: &api.AfiSafiConfig{Family: rtc, Enabled: true}})
 	}
@@ -142,7 +145,7 @@ func (g *gobgp) policies(ctx context.Context) error {
 		})
 	}
 	reflect := &api.Policy{Name: "reflect", Statements: []*api.Statement{{ // membership stays here
-		Name: "routes", Conditions: &api.Conditions{AfiSafiIn: []*api.Family{vpnv4}}, Actions: &api.Actions{RouteAction: accept},
+		Name: "routes", Conditions: &api.Conditions{AfiSafiIn: []*api.Family{g.w.family.gobgp()}}, Actions: &api.Actions{RouteAction: accept},
 	}}}
 	if g.way == exports {
 		reflect.Statements = nil

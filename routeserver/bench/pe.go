@@ -39,7 +39,7 @@ func (r *Receiver) try(i int) error {
 	if err != nil {
 		return err
 	}
-	if _, err = conn.Write(open(routerID(i), r.rtc)); err != nil {
+	if _, err = conn.Write(r.world.family.open(routerID(i), r.rtc)); err != nil {
 		conn.Close()
 		return err
 	}
@@ -67,7 +67,7 @@ func (r *Receiver) try(i int) error {
 	r.pes[i] = p
 	r.mu.Unlock()
 	if r.rtc {
-		if _, err := conn.Write(append(membership(i), endOfRIB(132)...)); err != nil {
+		if _, err := conn.Write(append(membership(i), endOfMembership...)); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func (r *Receiver) listen(p *PE, in *bufio.Reader) {
 		if err == nil && kind == 3 {
 			err = fmt.Errorf("NOTIFICATION %x", body)
 		}
-		if err == nil && kind == 5 && len(body) == 4 && body[3] == 128 {
+		if err == nil && kind == 5 && len(body) == 4 && body[3] == r.world.family.safi {
 			// In a goroutine: a PE that writes while nobody reads could block both sides.
 			go func() { _, _ = p.conn.Write(r.announced(p.index)) }()
 		}
@@ -119,9 +119,9 @@ func (r *Receiver) announced(i int) []byte {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.world.silent[i] {
-		return endOfRIB(128)
+		return r.world.family.endOfRIB()
 	}
-	return append(announcements(i, r.world.routes, rt(i)), endOfRIB(128)...)
+	return append(r.world.family.announcements(i, r.world.routes, rt(i)), r.world.family.endOfRIB()...)
 }
 
 // update takes an UPDATE apart and checks each route in it.
@@ -167,12 +167,12 @@ func (r *Receiver) update(p *PE, body []byte) error {
 	if r.pes[p.index] != p {
 		return nil // of a session that is over
 	}
-	if len(unreach) > 3 && unreach[2] == 128 {
+	if len(unreach) > 3 && unreach[2] == r.world.family.safi {
 		if err := r.each(p, unreach[3:], nil, false); err != nil {
 			return err
 		}
 	}
-	if len(reach) > 5 && reach[2] == 128 {
+	if len(reach) > 5 && reach[2] == r.world.family.safi {
 		if start := 5 + int(reach[3]); start <= len(reach) {
 			return r.each(p, reach[start:], targets, true)
 		}
@@ -183,13 +183,13 @@ func (r *Receiver) update(p *PE, body []byte) error {
 
 // each applies NLRIs to what the PE holds.
 func (r *Receiver) each(p *PE, nlris, targets []byte, announced bool) error {
-	for ; len(nlris) > 0; nlris = nlris[nlriLength:] {
-		if len(nlris) < nlriLength || nlris[0] != 120 {
-			return errors.New("an NLRI came that nobody announced")
+	f := r.world.family
+	for ; len(nlris) > 0; nlris = nlris[f.size:] {
+		if len(nlris) < f.size {
+			return errors.New("an NLRI is too short")
 		}
-		s := int(binary.BigEndian.Uint32(nlris[8:])) - 1
-		k := int(binary.BigEndian.Uint16(nlris[14:]))
-		if s < 0 || s >= len(r.pes) || k >= r.world.routes {
+		s, k := f.read(nlris)
+		if s < 0 || s >= len(r.pes) || k < 0 || k >= r.world.routes {
 			return errors.New("an NLRI came that nobody announced")
 		}
 		if s == p.index {
@@ -244,6 +244,9 @@ func (r *Receiver) check(p *PE, s int, targets []byte) {
 	}
 	found := false
 	for c := targets; len(c) >= 8; c = c[8:] {
+		if c[1] != mine[1] {
+			continue // no route target: gobgpd adds MAC mobility to EVPN routes
+		}
 		t := int(binary.BigEndian.Uint32(c[4:8])) - 1
 		found = found || bytes.Equal(c[:8], mine)
 		if !bytes.Equal(c[:4], mine[:4]) || t < 0 || t >= len(r.pes) || !r.world.allows(p.index, t) && !r.world.allows(s, t) {
@@ -259,6 +262,9 @@ func (r *Receiver) check(p *PE, s int, targets []byte) {
 // lacks counts the routes that PE p has too few or too many.
 func (r *Receiver) lacks(i int) int64 {
 	p, n := r.pes[i], 0
+	if i == r.lost {
+		return 0
+	}
 	for s := range r.pes {
 		have := 0
 		if p != nil {

@@ -14,6 +14,7 @@ type Receiver struct {
 	world   *World
 	rtc     bool // PEs speak RFC 4684
 	shared  bool // a route carries the route targets of its whole pool
+	lost    int  // a PE that the daemon has given up; -1: none
 	missing atomic.Int64
 	checked atomic.Int64
 	own     atomic.Int64
@@ -27,7 +28,7 @@ type Receiver struct {
 }
 
 func newReceiver(c Cell, rtc, shared bool) *Receiver {
-	return &Receiver{pes: make([]*PE, c.PEs), world: newWorld(c), rtc: rtc, shared: shared, done: make(chan struct{}, 1)}
+	return &Receiver{pes: make([]*PE, c.PEs), world: newWorld(c), rtc: rtc, shared: shared, lost: -1, done: make(chan struct{}, 1)}
 }
 
 func (r *Receiver) reached() {

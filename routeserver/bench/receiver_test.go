@@ -2,9 +2,10 @@ package main
 
 import "testing"
 
+const routes = 300 // two messages and more
+
 // TestReceiverSeesWrongRoutes feeds a PE what it must and must not get.
 func TestReceiverSeesWrongRoutes(t *testing.T) {
-	const routes = 300 // two messages
 	for name, c := range map[string]struct {
 		site   int
 		target []byte
@@ -19,33 +20,37 @@ func TestReceiverSeesWrongRoutes(t *testing.T) {
 		"none":                          {1, nil, false, routes},
 		"another pool's site":           {2, rt(0), false, routes},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newReceiver(Cell{PEs: 4, Routes: 4 * routes, Pool: 2}, false, c.shared)
-			p := &PE{held: map[int]*[]uint64{}, counts: map[int]int{}}
-			r.pes[0] = p
-			r.stage(func(*World) {})
-			before := r.missing.Load()
-			data := announcements(c.site, routes, c.target)
-			for len(data) > 0 {
-				n := int(data[16])<<8 | int(data[17])
-				if err := r.update(p, data[19:n]); err != nil {
-					t.Fatal(err)
-				}
-				data = data[n:]
-			}
-			if r.wrong != c.wrong {
-				t.Errorf("%d wrong routes are seen, not %d: %v", r.wrong, c.wrong, r.violations)
-			}
-			step := int64(-routes)
-			if !r.world.wants(0, c.site) {
-				step = routes
-			}
-			if got := r.missing.Load() - before; got != step {
-				t.Errorf("what is missing changes by %d, not by %d", got, step)
-			}
-			if err := p.recount(); err != nil {
-				t.Error(err)
-			}
-		})
+		for family := range families {
+			t.Run(family+", "+name, func(t *testing.T) { receives(t, family, c.site, c.target, c.shared, c.wrong) })
+		}
+	}
+}
+
+func receives(t *testing.T, family string, site int, target []byte, shared bool, wrong int) {
+	r := newReceiver(Cell{Size: Size{4, 4 * routes, 2, family}}, false, shared)
+	p := &PE{held: map[int]*[]uint64{}, counts: map[int]int{}}
+	r.pes[0] = p
+	r.stage(func(*World) {})
+	before := r.missing.Load()
+	data := r.world.family.announcements(site, routes, target)
+	for len(data) > 0 {
+		n := int(data[16])<<8 | int(data[17])
+		if err := r.update(p, data[19:n]); err != nil {
+			t.Fatal(err)
+		}
+		data = data[n:]
+	}
+	if r.wrong != wrong {
+		t.Errorf("%d wrong routes are seen, not %d: %v", r.wrong, wrong, r.violations)
+	}
+	step := int64(-routes)
+	if !r.world.wants(0, site) {
+		step = routes
+	}
+	if got := r.missing.Load() - before; got != step {
+		t.Errorf("what is missing changes by %d, not by %d", got, step)
+	}
+	if err := p.recount(); err != nil {
+		t.Error(err)
 	}
 }

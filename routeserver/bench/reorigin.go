@@ -21,6 +21,7 @@ type reorigin struct {
 
 	mu     sync.Mutex
 	routes []map[string]*api.Path // of each site, as its PE announced them
+	sites  map[string]int         // by address
 }
 
 // batch is how many routes are originated at once.
@@ -58,9 +59,9 @@ func (o *reorigin) listen() (err error) {
 	if err != nil {
 		return err
 	}
-	sites := map[string]int{}
+	o.sites = map[string]int{}
 	for i := range o.routes {
-		sites[address(i)], o.routes[i] = i, map[string]*api.Path{}
+		o.sites[address(i)], o.routes[i] = i, map[string]*api.Path{}
 	}
 	go func() {
 		for {
@@ -68,7 +69,7 @@ func (o *reorigin) listen() (err error) {
 			if err != nil {
 				return // the daemon has ended
 			}
-			if o.heard(event, sites) != nil {
+			if o.heard(event) != nil {
 				return
 			}
 		}
@@ -77,33 +78,32 @@ func (o *reorigin) listen() (err error) {
 }
 
 // heard originates what PEs announce, and withdraws what they withdraw or had when their session ended.
-func (o *reorigin) heard(event *api.WatchEventResponse, sites map[string]int) error {
+func (o *reorigin) heard(event *api.WatchEventResponse) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if peer := event.GetPeer(); peer != nil && peer.Type == api.WatchEventResponse_PeerEvent_TYPE_STATE {
 		if peer.Peer.State.SessionState == api.PeerState_SESSION_STATE_ESTABLISHED {
 			return nil
 		}
-		site := sites[peer.Peer.State.NeighborAddress]
+		site := o.sites[peer.Peer.State.NeighborAddress]
 		gone := slices.Collect(maps.Values(o.routes[site]))
 		o.routes[site] = map[string]*api.Path{}
 		return o.originate(gone, true)
 	}
 	var there, gone []*api.Path
 	for _, path := range event.GetTable().GetPaths() {
-		vpn := path.Nlri.GetLabeledVpnIpPrefix()
-		if vpn == nil {
-			continue // a membership
-		}
-		site := sites[path.NeighborIp]
-		if path.IsWithdraw {
-			if known := o.routes[site][vpn.Prefix]; known != nil {
-				gone = append(gone, known)
-			}
-			delete(o.routes[site], vpn.Prefix)
+		if path.Nlri.GetRouteTargetMembership() != nil {
 			continue
 		}
-		o.routes[site][vpn.Prefix] = path
+		site, key := o.sites[path.NeighborIp], path.Nlri.String()
+		if path.IsWithdraw {
+			if known := o.routes[site][key]; known != nil {
+				gone = append(gone, known)
+			}
+			delete(o.routes[site], key)
+			continue
+		}
+		o.routes[site][key] = path
 		there = append(there, path)
 	}
 	if err := o.originate(gone, true); err != nil {
@@ -117,7 +117,6 @@ func (o *reorigin) originate(paths []*api.Path, withdraw bool) error {
 	targets := map[string]*api.Attribute{}
 	var out []*api.Path
 	for _, p := range paths {
-		site := int(p.Nlri.GetLabeledVpnIpPrefix().Rd.GetTwoOctetAsn().Assigned) - 1
 		own := &api.Path{Family: p.Family, Nlri: p.Nlri, IsWithdraw: withdraw}
 		for _, a := range p.Pattrs {
 			if a.GetExtendedCommunities() == nil {
@@ -125,7 +124,7 @@ func (o *reorigin) originate(paths []*api.Path, withdraw bool) error {
 			}
 		}
 		if targets[p.NeighborIp] == nil {
-			targets[p.NeighborIp] = o.targets(site)
+			targets[p.NeighborIp] = o.targets(o.sites[p.NeighborIp])
 		}
 		own.Pattrs = append(own.Pattrs, targets[p.NeighborIp])
 		out = append(out, own)

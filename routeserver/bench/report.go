@@ -12,16 +12,30 @@ func machine() string {
 	return fmt.Sprintf("%d cores, Linux %s, %s", runtime.NumCPU(), strings.TrimSpace(string(kernel)), runtime.Version())
 }
 
-func (r Result) size() string {
-	return fmt.Sprintf("%d PEs, %d routes, pools of %d", r.PEs, r.Routes, r.Pool)
+// loadAverage is that of the last five minutes.
+func loadAverage() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	words := strings.Fields(string(text))
+	if len(words) < 2 {
+		return "unknown"
+	}
+	return words[1]
 }
 
 func (r Result) line() string {
 	if r.Error != "" {
-		return fmt.Sprintf("%-38s %-6s failed: %s", r.size(), r.Daemon, r.Error)
+		return fmt.Sprintf("%-20s %-14s failed: %s", r.Size, r.Daemon, r.Error)
 	}
-	return fmt.Sprintf("%-38s %-6s converged %.1f ms, change p50 %.2f p99 %.2f ms (%d), withdrawal %.1f, flap %.1f + %.1f ms, %.0f MB, %.2f CPU s",
-		r.size(), r.Daemon, r.Converged, r.P50, r.P99, r.Made, r.Withdrawal, r.FlapDown, r.FlapUp, r.Peak, r.CPU)
+	return fmt.Sprintf("%-20s %-14s converged %.1f ms, change p50 %.2f p99 %.2f ms (%d), withdrawal %.1f, flap %.1f + %.1f ms, %.0f MB, %.2f CPU s",
+		r.Size, r.Daemon, r.Converged, r.P50, r.P99, r.Made, r.Withdrawal, r.FlapDown, r.FlapUp, r.Peak, r.CPU)
+}
+
+// up is the time of a flap's second half, or what to say instead.
+func (r Result) up() string {
+	if r.NeverUp != "" {
+		return "never"
+	}
+	return fmt.Sprintf("%.1f", r.FlapUp)
 }
 
 // table is all results in Markdown; ratios are to the bare sender and to weft, in the same run.
@@ -29,12 +43,12 @@ func table(results []Result) string {
 	var t strings.Builder
 	t.WriteString("| PEs / routes / pool | daemon | convergence ms | × bare sender | change p50 / p99 ms (changes) | × weft (p50) | withdrawal ms | flap down / up ms | peak MB | CPU s |\n" +
 		"| --- | --- | --: | --: | --: | --: | --: | --: | --: | --: |\n")
-	base := map[string]map[string]Result{}
+	base := map[Size]map[string]Result{}
 	for _, r := range results {
-		if base[r.size()] == nil {
-			base[r.size()] = map[string]Result{}
+		if base[r.Size] == nil {
+			base[r.Size] = map[string]Result{}
 		}
-		base[r.size()][r.Daemon] = r
+		base[r.Size][r.Daemon] = r
 	}
 	ratio := func(a, b float64) string {
 		if a == 0 || b == 0 {
@@ -43,8 +57,8 @@ func table(results []Result) string {
 		return fmt.Sprintf("%.1f", a/b)
 	}
 	for _, r := range results {
-		size := fmt.Sprintf("%d / %d / %d", r.PEs, r.Routes, r.Pool)
-		b := base[r.size()]
+		size := strings.ReplaceAll(r.Size.String(), "/", " / ")
+		b := base[r.Size]
 		switch {
 		case r.Error != "":
 			text := strings.NewReplacer("\n", " ", "|", "\\|").Replace(r.Error)
@@ -52,8 +66,8 @@ func table(results []Result) string {
 		case r.Made == 0:
 			fmt.Fprintf(&t, "| %s | %s | %.1f | 1 | – | – | – | – | %.0f | %.2f |\n", size, r.Daemon, r.Converged, r.Peak, r.CPU)
 		default:
-			fmt.Fprintf(&t, "| %s | %s | %.1f | %s | %.2f / %.2f (%d) | %s | %.1f | %.1f / %.1f | %.0f | %.2f |\n", size, r.Daemon, r.Converged,
-				ratio(r.Converged, b["bare"].Converged), r.P50, r.P99, r.Made, ratio(r.P50, b["weft"].P50), r.Withdrawal, r.FlapDown, r.FlapUp, r.Peak, r.CPU)
+			fmt.Fprintf(&t, "| %s | %s | %.1f | %s | %.2f / %.2f (%d) | %s | %.1f | %.1f / %s | %.0f | %.2f |\n", size, r.Daemon, r.Converged,
+				ratio(r.Converged, b["bare"].Converged), r.P50, r.P99, r.Made, ratio(r.P50, b["weft"].P50), r.Withdrawal, r.FlapDown, r.up(), r.Peak, r.CPU)
 		}
 	}
 	return t.String()

@@ -35,7 +35,7 @@ func startWeft(c Cell, w *World, dir string) (Driver, error) {
 		name := fmt.Sprintf("pe%d", i)
 		d.Peers = append(d.Peers, ruleset.Peer{Name: name, Address: address(i), ASN: asn})
 		target := fmt.Sprintf("%d:%d", asn, i+1)
-		d.Endpoints = append(d.Endpoints, ruleset.Endpoint{Name: site(i), Peer: name, Family: "vpnv4", RT: target, RD: target})
+		d.Endpoints = append(d.Endpoints, ruleset.Endpoint{Name: site(i), Peer: name, Family: w.family.weft, RT: target, RD: target})
 	}
 	for v := range w.pools {
 		members := []string{}

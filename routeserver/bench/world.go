@@ -15,12 +15,13 @@ type World struct {
 	pool   []int
 	before []int // the pools before the change in flight
 	silent []bool
+	family *Family
 	routes int // of each site
 	pools  int
 }
 
 func newWorld(c Cell) *World {
-	w := &World{silent: make([]bool, c.PEs), routes: c.Routes / c.PEs}
+	w := &World{silent: make([]bool, c.PEs), family: families[c.Family], routes: c.Routes / c.PEs}
 	for i := range c.PEs {
 		w.pool = append(w.pool, i/c.Pool)
 	}
@@ -58,17 +59,8 @@ func rt(i int) []byte {
 	return binary.BigEndian.AppendUint32([]byte{0, 2, asn >> 8, asn & 0xff}, uint32(i+1))
 }
 
-const nlriLength = 16
-
-// nlri is the VPNv4 host route k of site i (RFC 4364 section 4.3.4).
-func nlri(dst []byte, i, k int) []byte {
-	label := uint32(i+16)<<4 | 1
-	dst = append(dst, 24+64+32, byte(label>>16), byte(label>>8), byte(label), 0, 0, asn>>8, asn&0xff)
-	dst = binary.BigEndian.AppendUint32(dst, uint32(i+1))
-	return append(dst, 100, 64, byte(k>>8), byte(k))
-}
-
-const perMessage = 240 // NLRIs; the message stays below 4,096 bytes
+// perMessage is how many NLRIs go into a message, so that it stays below 4,096 bytes.
+func (f *Family) perMessage() int { return 3900 / f.size }
 
 func message(kind byte, body []byte) []byte {
 	m := make([]byte, 16, 19+len(body))
@@ -92,14 +84,14 @@ func updateOf(attributes ...[]byte) []byte {
 }
 
 // announcements are the UPDATEs with all routes of site s under a route target.
-func announcements(s, routes int, target []byte) []byte {
+func (f *Family) announcements(s, routes int, target []byte) []byte {
 	var out []byte
-	for k := 0; k < routes; k += perMessage {
+	for k := 0; k < routes; k += f.perMessage() {
 		id := routerID(s)
-		reach := append([]byte{0, 1, 128, 12, 0, 0, 0, 0, 0, 0, 0, 0}, id[:]...)
-		reach = append(reach, 0)
-		for j := k; j < min(k+perMessage, routes); j++ {
-			reach = nlri(reach, s, j)
+		reach := append(f.head(), byte(len(f.hop)+4))
+		reach = append(append(append(reach, f.hop...), id[:]...), 0)
+		for j := k; j < min(k+f.perMessage(), routes); j++ {
+			reach = f.nlri(reach, s, j)
 		}
 		out = append(out, updateOf(attribute(0x40, 1, []byte{0}), attribute(0x40, 2, nil),
 			attribute(0x40, 5, []byte{0, 0, 0, 100}), attribute(0x80, 14, reach), attribute(0xc0, 16, target))...)
@@ -108,19 +100,23 @@ func announcements(s, routes int, target []byte) []byte {
 }
 
 // withdrawals are the UPDATEs that take all of them back.
-func withdrawals(s, routes int) []byte {
+func (f *Family) withdrawals(s, routes int) []byte {
 	var out []byte
-	for k := 0; k < routes; k += perMessage {
-		unreach := []byte{0, 1, 128}
-		for j := k; j < min(k+perMessage, routes); j++ {
-			unreach = nlri(unreach, s, j)
+	for k := 0; k < routes; k += f.perMessage() {
+		unreach := f.head()
+		for j := k; j < min(k+f.perMessage(), routes); j++ {
+			unreach = f.nlri(unreach, s, j)
 		}
 		out = append(out, updateOf(attribute(0x80, 15, unreach))...)
 	}
 	return out
 }
 
-func endOfRIB(safi byte) []byte { return updateOf(attribute(0x80, 15, []byte{0, 1, safi})) }
+func (f *Family) head() []byte { return []byte{byte(f.afi >> 8), byte(f.afi), f.safi} }
+
+func (f *Family) endOfRIB() []byte { return updateOf(attribute(0x80, 15, f.head())) }
+
+var endOfMembership = updateOf(attribute(0x80, 15, []byte{0, 1, 132}))
 
 // membership is PE i's RFC 4684 interest in its own route target.
 func membership(i int) []byte {
@@ -131,9 +127,9 @@ func membership(i int) []byte {
 		attribute(0x80, 14, append(reach, rt(i)...)))
 }
 
-// open is PE i's OPEN: the families, route refresh, four-octet AS numbers; 240 s of hold time.
-func open(id [4]byte, rtc bool) []byte {
-	capabilities := []byte{1, 4, 0, 1, 0, 128, 2, 0, 65, 4, 0, 0, asn >> 8, asn & 0xff}
+// open is an OPEN: the families, route refresh, four-octet AS numbers; 240 s of hold time.
+func (f *Family) open(id [4]byte, rtc bool) []byte {
+	capabilities := []byte{1, 4, byte(f.afi >> 8), byte(f.afi), 0, f.safi, 2, 0, 65, 4, 0, 0, asn >> 8, asn & 0xff}
 	if rtc {
 		capabilities = append(capabilities, 1, 4, 0, 1, 0, 132)
 	}
