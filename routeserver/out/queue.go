@@ -18,7 +18,8 @@ type item struct {
 	when    time.Time
 }
 
-// compactAt is the number of routes in a queue from which on it is worth looking for superseded ones.
+// compactAt is the number of routes in a queue from which on it is worth looking for superseded ones, unless the
+// neighbour has so many that there are likely none.
 const compactAt = 4096
 
 // Queue holds what a neighbour has not been sent yet. Entries are appended; when they pile up, superseded ones are
@@ -30,6 +31,8 @@ type Queue struct {
 	items    []item
 	routes   int    // in items
 	limit    int    // of routes, when to compact next
+	held     int    // routes that the neighbour has once all of this is written
+	peak     int    // the most of that since the queue was empty
 	appended uint64 // entries ever appended
 	written  uint64 // of those, how many the kernel has
 	closed   bool
@@ -56,18 +59,22 @@ func NewQueue() *Queue {
 
 // Announce appends announcements; known says that the neighbour has these routes already, in another form.
 func (q *Queue) Announce(b *Batch, targets string, known bool) {
-	q.append(item{batch: b, targets: targets, known: known}, len(b.NLRIs))
+	gained := len(b.NLRIs)
+	if known {
+		gained = 0
+	}
+	q.append(item{batch: b, targets: targets, known: known}, len(b.NLRIs), gained)
 }
 
 // Withdraw appends withdrawals of routes that were announced.
 func (q *Queue) Withdraw(b *Batch) {
-	q.append(item{batch: b, known: true}, len(b.NLRIs))
+	q.append(item{batch: b, known: true}, len(b.NLRIs), -len(b.NLRIs))
 }
 
 // Message appends a whole message, such as the End-of-RIB marker.
-func (q *Queue) Message(m []byte) { q.append(item{message: m}, 0) }
+func (q *Queue) Message(m []byte) { q.append(item{message: m}, 0, 0) }
 
-func (q *Queue) append(i item, routes int) {
+func (q *Queue) append(i item, routes, gained int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -77,7 +84,9 @@ func (q *Queue) append(i item, routes int) {
 	i.at, i.when = q.appended, time.Now()
 	q.items = append(q.items, i)
 	q.routes += routes
-	if q.routes >= q.limit {
+	q.held += gained
+	q.peak = max(q.peak, q.held)
+	if q.routes >= max(q.limit, 2*q.peak) {
 		q.compact()
 	}
 	select {
@@ -152,7 +161,7 @@ func (q *Queue) Take(extended bool) (t Taken, ok bool) {
 	}
 	t.upTo = q.appended
 	if len(q.items) == 0 {
-		q.items, q.limit = nil, compactAt
+		q.items, q.limit, q.peak = nil, compactAt, q.held
 	} else {
 		t.upTo = q.items[0].at - 1
 	}

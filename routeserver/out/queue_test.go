@@ -157,3 +157,37 @@ func TestABatchIsEncodedOncePerKindOfRecipient(t *testing.T) {
 		t.Errorf("encoded %d times for three kinds", len(messages))
 	}
 }
+
+// TestManyRoutesAreNotLookedAtOneByOne: a neighbour with a large table gets it, loses it and gets it again without a
+// search for what is superseded, which would find nothing.
+func TestManyRoutesAreNotLookedAtOneByOne(t *testing.T) {
+	q, nlris := NewQueue(), make([]string, 5*compactAt)
+	for i := range nlris {
+		nlris[i] = fmt.Sprintf("\x00\x11\x00\x00\xfd\xe8%c%c%c%c\x00\x00\x00\x01\x00\x40\x01\x00\x10", i>>21, i>>14&0x7f, i>>7&0x7f, i&0x7f)
+	}
+	n := neighbour{}
+	for round := range 3 {
+		q.Announce(Announce(wire.VPLS, attributes, wire.Reflection{Originator: "aaaa", Cluster: "bbbb"}, nlris), "\x00\x02\xfd\xe8\x00\x00\x00\x01", false)
+		if q.Backlog() != len(nlris) || q.limit != compactAt {
+			t.Fatalf("round %d: after they were announced, %d routes wait, and the limit is %d", round, q.Backlog(), q.limit)
+		}
+		for n.take(q) {
+		}
+		q.Withdraw(Withdraw(wire.VPLS, nlris))
+		if q.Backlog() != len(nlris) || q.limit != compactAt {
+			t.Fatalf("round %d: after they were withdrawn, %d routes wait, and the limit is %d", round, q.Backlog(), q.limit)
+		}
+		for n.take(q) {
+		}
+		if len(n) > 0 {
+			t.Fatalf("round %d: the neighbour has %d routes", round, len(n))
+		}
+	}
+	for range 4 { // and one that does not take them is not sent what came and went
+		q.Announce(Announce(wire.VPLS, attributes, wire.Reflection{}, nlris), "\x00\x02\xfd\xe8\x00\x00\x00\x01", false)
+		q.Withdraw(Withdraw(wire.VPLS, nlris))
+	}
+	if q.Backlog() > 2*len(nlris) {
+		t.Errorf("%d routes wait", q.Backlog())
+	}
+}
