@@ -136,6 +136,8 @@ func (b *birdPE) withdraw(r route) {
 func (b *birdPE) kill()    { b.process.kill(); b.process = nil }
 func (b *birdPE) restart() { b.t.Helper(); b.again = true; b.launch() }
 
+func (b *birdPE) daemon() *process { return b.process }
+
 func (b *birdPE) refresh(f wire.Family) { b.t.Helper(); b.tell("reload", "in", "server") }
 
 var (

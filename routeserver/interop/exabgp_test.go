@@ -57,11 +57,7 @@ func (e *exabgpPE) launch() {
 	var c strings.Builder
 	fmt.Fprintf(&c, "process pipe { run %s %s; encoder json; }\nneighbor %s {\n", e.file("pipe"), e.dir, routeServer)
 	fmt.Fprintf(&c, " router-id %[1]s; local-address %[1]s; local-as 65000; peer-as 65000; hold-time %d;\n", e.address(), e.hold)
-	if e.passive {
-		fmt.Fprintln(&c, " passive true; listen 179;")
-	} else {
-		fmt.Fprintln(&c, " passive false;")
-	}
+	fmt.Fprintf(&c, " passive %t; listen 179;\n", e.passive)
 	fmt.Fprintf(&c, " capability { route-refresh %[1]s; extended-message %[1]s;", map[bool]string{true: "disable", false: "enable"}[e.plain])
 	if e.restarts {
 		fmt.Fprintf(&c, " graceful-restart %d;", restartTime)
@@ -85,7 +81,7 @@ func (e *exabgpPE) launch() {
 		e.t.Fatal(err)
 	}
 	e.process = spawn(e.t, "ip", "netns", "exec", e.ns, "env", "exabgp.daemon.user=root", "exabgp.api.cli=false", "exabgp.log.level=INFO",
-		"exabgp.tcp.bind="+map[bool]string{true: e.address(), false: ""}[e.passive], exabgpProgram, e.file("conf"))
+		"exabgp.tcp.bind="+e.address(), exabgpProgram, e.file("conf"))
 	until(e.t, "ExaBGP", func() bool { _, err := os.Stat(e.file("heard")); return err == nil })
 	for _, r := range e.routes {
 		e.order("announce " + e.command(r))
@@ -140,6 +136,8 @@ func (e *exabgpPE) withdraw(r route) {
 
 func (e *exabgpPE) kill()    { e.process.kill(); e.process = nil; e.pipe.Close() }
 func (e *exabgpPE) restart() { e.t.Helper(); e.launch() }
+
+func (e *exabgpPE) daemon() *process { return e.process }
 
 func (e *exabgpPE) refresh(f wire.Family) {
 	e.t.Helper()

@@ -181,6 +181,8 @@ func (f *frrPE) withdraw(r route) {
 func (f *frrPE) kill()    { f.process.kill(); f.process = nil }
 func (f *frrPE) restart() { f.t.Helper(); f.launch() }
 
+func (f *frrPE) daemon() *process { return f.process }
+
 func (f *frrPE) refresh(family wire.Family) {
 	f.t.Helper()
 	f.tell("clear bgp " + frrFamilies[family] + " " + routeServer + " soft in")

@@ -113,6 +113,8 @@ func (g *gobgpd) withdraw(r route) {
 func (g *gobgpd) kill()    { g.process.kill(); g.process = nil }
 func (g *gobgpd) restart() { g.t.Helper(); g.launch(true) }
 
+func (g *gobgpd) daemon() *process { return g.process }
+
 // path announces or withdraws a route.
 func (g *gobgpd) path(r route, withdrawal bool) {
 	g.t.Helper()

@@ -38,6 +38,7 @@ type pe interface {
 	// kill is kill -9. What is announced or withdrawn after that is so when the daemon is back.
 	kill()
 	restart()
+	daemon() *process
 }
 
 // seat is where a PE is and how it speaks.

@@ -63,13 +63,15 @@ func program(t *testing.T, pkg string) string {
 // process is a daemon that ends with the test at the latest. Its output is shown if the test fails.
 type process struct {
 	command *exec.Cmd
+	output  bytes.Buffer
 }
+
+func (p *process) said() string { return p.output.String() }
 
 func spawn(t *testing.T, name string, args ...string) *process {
 	t.Helper()
-	var output bytes.Buffer
-	p := &process{exec.Command(name, args...)}
-	p.command.Stdout, p.command.Stderr = &output, &output
+	p := &process{command: exec.Command(name, args...)}
+	p.command.Stdout, p.command.Stderr = &p.output, &p.output
 	// Daemons start processes of their own, which are to end with them. (They also must not keep our pipe open.)
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.command.Start(); err != nil {
@@ -78,7 +80,7 @@ func spawn(t *testing.T, name string, args ...string) *process {
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {
-			t.Logf("%s %v said:\n%s", name, args, tail(output.Bytes()))
+			t.Logf("%s %v said:\n%s", name, args, tail(p.output.Bytes()))
 		}
 	})
 	return p
@@ -91,6 +93,10 @@ func tail(text []byte) string {
 	}
 	return string(text)
 }
+
+// freeze stops the daemon where it is, and thaw lets it go on. The kernel goes on for it meanwhile, and accepts connections.
+func (p *process) freeze() { _ = syscall.Kill(-p.command.Process.Pid, syscall.SIGSTOP) }
+func (p *process) thaw()   { _ = syscall.Kill(-p.command.Process.Pid, syscall.SIGCONT) }
 
 // kill is kill -9. The kernel closes the connections.
 func (p *process) kill() {

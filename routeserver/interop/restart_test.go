@@ -42,6 +42,7 @@ func TestGracefulRestart(t *testing.T) {
 	}
 }
 
+// restartPE loses a PE and one of its routes for good.
 func (r *region) restartPE(t *testing.T, m, witness member, lost route) {
 	before := map[wire.Family]table{}
 	for _, f := range m.graceful {
@@ -79,18 +80,18 @@ func (r *region) restartPE(t *testing.T, m, witness member, lost route) {
 	}
 }
 
+// restartServer lets the route server come back before the witness does: End-of-RIB has to wait for what is missing.
 func (r *region) restartServer(t *testing.T, m, witness member) {
-	r.server.kill()
-	keep := func(d time.Duration) {
-		for _, one := range []member{m, witness} {
-			for _, f := range one.helps {
-				if m.has(f) {
-					r.keeps(t, one, f, r.wanted(one, f), d)
-				}
+	keep := func(one member, d time.Duration) {
+		for _, f := range one.helps {
+			if m.has(f) {
+				r.keeps(t, one, f, r.wanted(one, f), d)
 			}
 		}
 	}
-	keep(50 * time.Millisecond)
+	witness.daemon().freeze()
+	r.server.kill()
+	keep(m, 50*time.Millisecond)
 	for _, f := range m.speaker.learns {
 		if !slices.Contains(m.helps, f) {
 			r.learns(t, m, f, table{})
@@ -98,12 +99,20 @@ func (r *region) restartServer(t *testing.T, m, witness member) {
 	}
 	r.startServer()
 	until(t, "the route server", func() bool { return r.call("GET", "/v1/status", nil, &struct{}{}) == nil })
+	until(t, "the session", func() bool { return r.established() == 1 })
+	keep(m, 50*time.Millisecond)
+	if _, restarting := r.stale(); !restarting {
+		t.Error("the route server does not wait for all PEs")
+	}
+	witness.daemon().thaw()
 	until(t, "the end of the restart", func() bool {
-		keep(0)
+		keep(m, 0)
+		keep(witness, 0)
 		_, restarting := r.stale()
 		return !restarting && r.established() == 2
 	})
-	keep(100 * time.Millisecond)
+	keep(m, 50*time.Millisecond)
+	keep(witness, 50*time.Millisecond)
 	for _, f := range m.speaker.learns {
 		r.learns(t, m, f, r.wanted(m, f))
 		r.learns(t, witness, f, r.wanted(witness, f))

@@ -1,0 +1,281 @@
+package interop
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/osrg/gobgp/v4/api"
+	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"weft/routeserver/petest"
+	"weft/routeserver/ruleset"
+)
+
+// policed is gobgpd in the route server's place, as far as policies take it: imports mark a PE's routes that have its
+// route target with its pools, exports take those of the recipient's pools and replace their route target.
+type policed struct {
+	t   *testing.T
+	api api.GoBgpServiceClient
+}
+
+var differentialSeed = flag.Uint64("seed", 1, "`seed` of TestDifferential")
+
+const (
+	differentialPEs   = 6
+	differentialPools = 4
+)
+
+func differentialAddress(pe int) string { return fmt.Sprintf("127.0.76.%d", 11+pe) }
+
+func startPoliced(t *testing.T, remote netip.AddrPort) *policed {
+	t.Helper()
+	host := free(t, remote.Addr().String())
+	spawn(t, program(t, gobgpdCommand), "--api-hosts", host, "--log-level", "warn", "--pprof-disable")
+	cc, err := grpc.NewClient(host, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cc.Close() })
+	p := &policed{t, api.NewGoBgpServiceClient(cc)}
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	defer cancel()
+	_, err = p.api.StartBgp(ctx, &api.StartBgpRequest{Global: &api.Global{
+		Asn: 65000, RouterId: "10.255.0.2", ListenPort: int32(remote.Port()), ListenAddresses: []string{remote.Addr().String()},
+	}}, grpc.WaitForReady(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.set(nil)
+	for name, direction := range map[string]api.PolicyDirection{"in": api.PolicyDirection_POLICY_DIRECTION_IMPORT, "out": api.PolicyDirection_POLICY_DIRECTION_EXPORT} {
+		_, err := p.api.AddPolicyAssignment(ctx, &api.AddPolicyAssignmentRequest{Assignment: &api.PolicyAssignment{
+			Name: "global", Direction: direction, Policies: []*api.Policy{{Name: name}}, DefaultAction: api.RouteAction_ROUTE_ACTION_REJECT,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pe := range differentialPEs {
+		peer := &api.Peer{
+			Conf:           &api.PeerConf{NeighborAddress: differentialAddress(pe), PeerAsn: 65000},
+			Transport:      &api.Transport{PassiveMode: true, LocalAddress: remote.Addr().String()},
+			RouteReflector: &api.RouteReflector{RouteReflectorClient: true, RouteReflectorClusterId: "10.255.0.2"},
+		}
+		for _, f := range []bgp.Family{bgp.RF_IPv4_VPN, bgp.RF_FS_IPv4_VPN} {
+			peer.AfiSafis = append(peer.AfiSafis, &api.AfiSafi{Config: &api.AfiSafiConfig{
+				Family: &api.Family{Afi: api.Family_Afi(f.Afi()), Safi: api.Family_Safi(f.Safi())}, Enabled: true,
+			}})
+		}
+		if _, err := p.api.AddPeer(ctx, &api.AddPeerRequest{Peer: peer}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// set puts the policies for some memberships in force, and resets everybody softly.
+func (p *policed) set(members map[membership]bool) {
+	p.t.Helper()
+	r := &api.SetPoliciesRequest{}
+	in, out := &api.Policy{Name: "in"}, &api.Policy{Name: "out"}
+	any := func(name string) *api.MatchSet { return &api.MatchSet{Type: api.MatchSet_TYPE_ANY, Name: name} }
+	define := func(kind api.DefinedType, name string, list ...string) {
+		r.DefinedSets = append(r.DefinedSets, &api.DefinedSet{DefinedType: kind, Name: name, List: list})
+	}
+	for pe := range differentialPEs {
+		name, rt := fmt.Sprintf("pe%d", pe), fmt.Sprintf("65000:%d", pe+1)
+		var marks, expressions []string
+		for pool := range differentialPools {
+			if members[membership{pe, pool}] {
+				marks = append(marks, fmt.Sprintf("1:%d", pool))
+				expressions = append(expressions, fmt.Sprintf("^1:%d$", pool))
+			}
+		}
+		if marks == nil {
+			continue // an empty set would match everything
+		}
+		define(api.DefinedType_DEFINED_TYPE_NEIGHBOR, name, differentialAddress(pe)+"/32")
+		define(api.DefinedType_DEFINED_TYPE_COMMUNITY, "pools-of-"+name, expressions...)
+		define(api.DefinedType_DEFINED_TYPE_EXT_COMMUNITY, "rt-of-"+name, "rt:^"+rt+"$")
+		in.Statements = append(in.Statements, &api.Statement{
+			Name:       "from-" + name,
+			Conditions: &api.Conditions{NeighborSet: any(name), ExtCommunitySet: any("rt-of-" + name)},
+			Actions: &api.Actions{RouteAction: api.RouteAction_ROUTE_ACTION_ACCEPT,
+				Community: &api.CommunityAction{Type: api.CommunityAction_TYPE_REPLACE, Communities: marks}},
+		})
+		out.Statements = append(out.Statements, &api.Statement{
+			Name:       "to-" + name,
+			Conditions: &api.Conditions{NeighborSet: any(name), CommunitySet: any("pools-of-" + name)},
+			Actions: &api.Actions{RouteAction: api.RouteAction_ROUTE_ACTION_ACCEPT,
+				ExtCommunity: &api.CommunityAction{Type: api.CommunityAction_TYPE_REPLACE, Communities: []string{"rt:" + rt}}},
+		})
+	}
+	r.Policies = []*api.Policy{in, out}
+	if _, err := p.api.SetPolicies(context.Background(), r); err != nil {
+		p.t.Fatal(err)
+	}
+	for pe := range differentialPEs {
+		if members == nil {
+			break // there are no neighbours yet
+		}
+		_, err := p.api.ResetPeer(context.Background(), &api.ResetPeerRequest{
+			Address: differentialAddress(pe), Soft: true, Direction: api.ResetPeerRequest_DIRECTION_BOTH,
+		})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+type membership struct{ pe, pool int }
+
+// announced is a route of a PE, and the PE whose route target it has: mostly its own.
+type announced struct {
+	nlri   bgp.NLRI
+	target int
+}
+
+// TestDifferential: the same random announcements and memberships, at the route server and at gobgpd with policies. After
+// every step the PEs have the same of both, and what a plain reading of the pools gives.
+func TestDifferential(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(*differentialSeed, 0))
+	ours, theirs := free(t, "127.0.76.1"), netip.MustParseAddrPort(free(t, "127.0.76.2"))
+	host := free(t, "127.0.76.1")
+	spawn(t, program(t, routeServerCommand), flags(t, ours, host)...)
+	c := &control{t, "http://" + host, http.DefaultClient}
+	d := &ruleset.Document{Generation: 1}
+	for pe := range differentialPEs {
+		name, rt := fmt.Sprintf("pe%d", pe), fmt.Sprintf("65000:%d", pe+1)
+		d.Peers = append(d.Peers, ruleset.Peer{Name: name, Address: differentialAddress(pe), ASN: 65000})
+		d.Endpoints = append(d.Endpoints, ruleset.Endpoint{Name: "site-" + name, Peer: name, Family: "vpnv4", RT: rt, RD: rt})
+	}
+	for pool := range differentialPools {
+		d.Vcps = append(d.Vcps, ruleset.Vcp{Name: fmt.Sprintf("pool%d", pool)})
+	}
+	c.replace(d)
+	policies := startPoliced(t, theirs)
+	families := []bgp.Family{bgp.RF_IPv4_VPN, bgp.RF_FS_IPv4_VPN}
+	var pes [differentialPEs][2]*petest.PE
+	for pe := range pes {
+		for i, remote := range []string{ours, theirs.String()} {
+			session := petest.Connect(t, petest.Options{Local: differentialAddress(pe), Remote: remote, Families: families})
+			session.Handshake() // gobgpd sends End-of-RIB only with graceful restart, so nobody waits for it
+			session.Run()
+			pes[pe][i] = session
+		}
+	}
+
+	members := map[membership]bool{}
+	routes := [differentialPEs]map[string]announced{}
+	for pe := range routes {
+		routes[pe] = map[string]announced{}
+	}
+	share := func(a, b int) bool {
+		for pool := range differentialPools {
+			if members[membership{a, pool}] && members[membership{b, pool}] {
+				return true
+			}
+		}
+		return false
+	}
+	most := 0
+	for step := range 150 {
+		pe := random.IntN(differentialPEs)
+		if m := (membership{pe, random.IntN(differentialPools)}); random.IntN(2) == 0 {
+			op := ruleset.Join
+			if members[m] {
+				op = ruleset.Leave
+				delete(members, m)
+			} else {
+				members[m] = true
+			}
+			c.change(uint64(c.generation()), op, fmt.Sprintf("pool%d", m.pool), fmt.Sprintf("site-pe%d", m.pe))
+			policies.set(members)
+		} else {
+			f := families[random.IntN(len(families))]
+			n := differentialRoute(t, f, pe, random.IntN(8))
+			message := petest.Withdrawal(t, f, []bgp.NLRI{n})
+			if random.IntN(4) == 0 {
+				delete(routes[pe], n.String())
+			} else {
+				a := announced{n, pe}
+				if random.IntN(5) == 0 {
+					a.target = random.IntN(differentialPEs) // another's: nobody may have it
+				}
+				message = petest.Announcement(t, f, []bgp.NLRI{n}, []string{fmt.Sprintf("65000:%d", a.target+1)})
+				routes[pe][n.String()] = a
+			}
+			pes[pe][0].Send(message)
+			pes[pe][1].Send(message)
+		}
+		for to := range pes {
+			want := map[string]string{}
+			for from := range routes {
+				if from == to || !share(from, to) {
+					continue
+				}
+				for name, a := range routes[from] {
+					if a.target == from {
+						want[name] = fmt.Sprintf("65000:%d", to+1)
+					}
+				}
+			}
+			most = max(most, len(want))
+			pes[to][0].Has(want)
+			pes[to][1].Has(want)
+		}
+		if t.Failed() {
+			t.Fatalf("step %d; memberships %v", step, slices.Collect(maps.Keys(members)))
+		}
+	}
+	if most < 3 {
+		t.Errorf("no PE ever had more than %d routes: this says nothing", most)
+	}
+}
+
+func differentialRoute(t *testing.T, f bgp.Family, pe, i int) (n bgp.NLRI) {
+	t.Helper()
+	rd := bgp.NewRouteDistinguisherTwoOctetAS(65000, uint32(pe+1))
+	prefix := netip.MustParsePrefix(fmt.Sprintf("10.%d.%d.0/24", pe, i))
+	p, err := bgp.NewIPAddrPrefix(prefix)
+	if err == nil && f == bgp.RF_IPv4_VPN {
+		n, err = bgp.NewLabeledVPNIPAddrPrefix(prefix, *bgp.NewMPLSLabelStack(uint32(100 + i)), rd)
+	} else if err == nil {
+		n, err = bgp.NewFlowSpecVPN(f, rd, []bgp.FlowSpecComponentInterface{bgp.NewFlowSpecDestinationPrefix(p)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// generation is the one in force.
+func (c *control) generation() (n uint64) {
+	var status struct{ Generation uint64 }
+	if err := c.call("GET", "/v1/status", nil, &status); err != nil {
+		c.t.Fatal(err)
+	}
+	return status.Generation
+}
+
+// free is an address and port that nobody listens on.
+func free(t *testing.T, address string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", address+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
