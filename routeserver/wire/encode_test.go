@@ -65,6 +65,34 @@ func TestAnnouncementsAreWhatGobgpReads(t *testing.T) {
 	}
 }
 
+// TestReflection: a reflector adds ORIGINATOR_ID if there is none, and its cluster; everything else stays (RFC 4456).
+func TestReflection(t *testing.T) {
+	path := attr(flagTransitive, attrASPath, asPath(4, "64999 {64998}")...)
+	rest := [][]byte{path, attr(flagOptional, attrMED, 0, 0, 0, 7), attr(0xc0, attrCommunities, 0xfd, 0xe8, 0, 1), attr(0xc0, 200, 1)}
+	plain := mustParse(t, body(t, rest...))
+	reflected := mustParse(t, body(t, append(rest, attr(flagOptional, attrOriginator, 9, 9, 9, 9), attr(flagOptional, attrClusterList, 8, 8, 8, 8, 7, 7, 7, 7))...))
+	for _, c := range []struct {
+		u                    *Update
+		originator, clusters string
+	}{
+		{plain, reflection.Originator, reflection.Cluster},
+		{reflected, "\x09\x09\x09\x09", reflection.Cluster + "\x08\x08\x08\x08\x07\x07\x07\x07"},
+	} {
+		want := *c.u.Attributes
+		want.RTs = "\x00\x02\xfd\xe8\x00\x00\x00\x01"
+		if got := announce(t, c.u, Reflection{}, Kind{}); *got != want {
+			t.Errorf("without a reflection it is %+v, not %+v", got, want)
+		}
+		want.Originator, want.ClusterList = c.originator, c.clusters
+		if got := announce(t, c.u, reflectionOf(65000), Kind{}); *got != want {
+			t.Errorf("reflected as %+v, not %+v", got, want)
+		}
+	}
+	if !reflected.Attributes.Loops("\x09\x09\x09\x09", "") || !reflected.Attributes.Loops("", "\x07\x07\x07\x07") || reflected.Attributes.Loops("aaaa", "bbbb") {
+		t.Error("a loop is not seen, or seen where there is none")
+	}
+}
+
 func TestWithdrawalsAreWhatGobgpReads(t *testing.T) {
 	var nlris []string
 	for i := range 500 {
