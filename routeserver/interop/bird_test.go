@@ -53,20 +53,27 @@ func (b *birdPE) configure() {
 	for _, kind := range birdTables {
 		fmt.Fprintf(&c, "%[1]s table t_%[1]s;\n", kind)
 	}
+	prepend := ""
+	if b.narrow {
+		prepend = fmt.Sprintf("bgp_path.prepend(%d); ", farAS)
+	}
 	for _, r := range b.routes {
 		kind, network := birdTables[r.family], r.rt()+" "+r.prefix()+" blackhole"
 		if r.family.Flow() {
 			network = fmt.Sprintf("%s { dst %s; }", kind, r.prefix())
 		}
-		fmt.Fprintf(&c, "protocol static s_%s_%d_%d { %s { table t_%s; }; route %s { bgp_ext_community.add((rt,65000,%d)); }; }\n",
-			kind, r.site, r.number, kind, kind, network, r.site)
+		fmt.Fprintf(&c, "protocol static s_%s_%d_%d { %s { table t_%s; }; route %s { bgp_ext_community.add((rt,65000,%d)); %s}; }\n",
+			kind, r.site, r.number, kind, kind, network, r.site, prepend)
 	}
-	fmt.Fprintf(&c, "protocol bgp server {\n local %s as 65000; neighbor %s as 65000; multihop; strict bind yes;\n", b.address(), routeServer)
+	fmt.Fprintf(&c, "protocol bgp server {\n local %s as %d; neighbor %s as 65000; multihop; strict bind yes;\n", b.address(), b.asn, routeServer)
 	fmt.Fprintf(&c, " hold time %d; connect delay time 1; connect retry time 1; error wait time 1, 1; error forget time 1;\n", b.hold)
 	if b.passive {
 		fmt.Fprintln(&c, " passive;")
 	}
 	fmt.Fprintf(&c, " enable route refresh %[1]s; enable extended messages %[1]s;\n", map[bool]string{true: "no", false: "yes"}[b.plain])
+	if b.narrow {
+		fmt.Fprintln(&c, " enable as4 no;")
+	}
 	if b.restarts {
 		fmt.Fprintf(&c, " graceful restart on; graceful restart time %d;\n", restartTime)
 	}

@@ -56,9 +56,12 @@ func (e *exabgpPE) launch() {
 	e.t.Helper()
 	var c strings.Builder
 	fmt.Fprintf(&c, "process pipe { run %s %s; encoder json; }\nneighbor %s {\n", e.file("pipe"), e.dir, routeServer)
-	fmt.Fprintf(&c, " router-id %[1]s; local-address %[1]s; local-as 65000; peer-as 65000; hold-time %d;\n", e.address(), e.hold)
+	fmt.Fprintf(&c, " router-id %[1]s; local-address %[1]s; local-as %d; peer-as 65000; hold-time %d;\n", e.address(), e.asn, e.hold)
 	fmt.Fprintf(&c, " passive %t; listen 179;\n", e.passive)
 	fmt.Fprintf(&c, " capability { route-refresh %[1]s; extended-message %[1]s;", map[bool]string{true: "disable", false: "enable"}[e.plain])
+	if e.narrow {
+		fmt.Fprint(&c, " asn4 disable;")
+	}
 	if e.restarts {
 		fmt.Fprintf(&c, " graceful-restart %d;", restartTime)
 	}

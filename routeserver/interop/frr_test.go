@@ -72,17 +72,23 @@ func (f *frrPE) configuration() []string {
 		}
 	}
 	neighbor := " neighbor " + routeServer + " "
-	lines = append(maps, "router bgp 65000", " bgp router-id "+f.address(), " no bgp default ipv4-unicast", " no bgp network import-check")
+	lines = append(maps, fmt.Sprint("router bgp ", f.asn), " bgp router-id "+f.address(), " no bgp default ipv4-unicast", " no bgp network import-check")
 	if f.restarts {
 		lines = append(lines, " bgp graceful-restart", " bgp graceful-restart preserve-fw-state", fmt.Sprintf(" bgp graceful-restart restart-time %d", restartTime))
 	}
 	lines = append(lines, neighbor+"remote-as 65000", neighbor+"update-source "+f.address(), neighbor+"timers connect 1",
 		fmt.Sprintf("%stimers %d %d", neighbor, f.hold/3, f.hold))
+	if f.asn != 65000 {
+		lines = append(lines, " no bgp ebgp-requires-policy", neighbor+"ebgp-multihop", neighbor+"enforce-first-as")
+	}
 	if f.passive {
 		lines = append(lines, neighbor+"passive")
 	}
 	for _, family := range f.families {
 		lines = append(lines, " address-family "+frrFamilies[family], " "+neighbor+"activate")
+		if family == wire.VPNv6 && f.asn != 65000 { // or the next hop is its own IPv4 address again
+			lines = append(lines, " "+neighbor+"attribute-unchanged next-hop")
+		}
 		if family == wire.EVPN {
 			lines = append(lines, fmt.Sprintf(" %sroute-map site%d out", neighbor, f.site(family)))
 		}
@@ -159,7 +165,7 @@ func (f *frrPE) tell(lines ...string) string {
 func (f *frrPE) set(r route, command string) {
 	f.t.Helper()
 	if f.process != nil {
-		f.tell("configure terminal", "router bgp 65000", "address-family "+frrFamilies[r.family], command, "end")
+		f.tell("configure terminal", fmt.Sprint("router bgp ", f.asn), "address-family "+frrFamilies[r.family], command, "end")
 	}
 }
 
@@ -229,7 +235,7 @@ func (f *frrPE) vpn(family wire.Family) table {
 			rd = m[1]
 		} else if m := frrPrefix.FindStringSubmatch(line); m != nil {
 			name = ""
-			if m[1] == "i" { // the others are its own
+			if m[1] == "i" || f.asn != 65000 && rd != target(f.site(family)) { // the others are its own
 				name = rd + " " + m[2]
 				routes[name] = ""
 			}

@@ -65,7 +65,7 @@ func (g *gobgpd) launch(again bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	defer cancel()
 	if _, err := g.api.StartBgp(ctx, &api.StartBgpRequest{Global: &api.Global{
-		Asn: 65000, RouterId: g.address(), ListenPort: 179, ListenAddresses: []string{g.address()},
+		Asn: g.asn, RouterId: g.address(), ListenPort: 179, ListenAddresses: []string{g.address()},
 	}}, grpc.WaitForReady(true)); err != nil { // once: a second one would be an error
 		g.t.Fatal(err)
 	}

@@ -51,6 +51,8 @@ type seat struct {
 	plain    bool // without route refresh, extended messages and the like, as far as that can be told to the daemon
 	rtc      bool
 	restarts bool // gracefully
+	asn      uint32
+	narrow   bool // without four-octet AS numbers, as far as that can be told to the daemon
 }
 
 const routeServer = "10.98.0.254"

@@ -89,7 +89,7 @@ func (r *region) seat(s *speaker) seat {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { os.RemoveAll(dir) })
-	return seat{ns: r.ns, dir: filepath.Clean(dir), number: len(r.members) + 1, families: s.learns, hold: 90}
+	return seat{ns: r.ns, dir: filepath.Clean(dir), number: len(r.members) + 1, families: s.learns, hold: 90, asn: 65000}
 }
 
 // add starts a PE and lets it announce what it can.
