@@ -187,7 +187,8 @@ type Path struct {
 	FromSession, ToSession time.Time // since when; zero if down
 	Parted                 time.Time // when the recipient last lost the endpoint's routes by a change
 	ToFamilies             [wire.Families]bool
-	ToExternal             bool   // the recipient's PE is of another AS
+	ToASN                  uint32 // of the recipient's PE
+	ToExternal             bool   // which is not ours
 	Constrains             bool   // the recipient's PE asks for route targets
 	Wanted                 string // those of Targets that it asked for
 	FromUnknown, ToUnknown bool
@@ -211,7 +212,7 @@ func (e *Engine) Path(from, to string) Path {
 	}
 	if s := e.peers[b.Peer]; s != nil {
 		p.ToSession, p.ToFamilies = s.Since, s.Families
-		p.ToExternal = s.Queue.Kind.External
+		p.ToASN, p.ToExternal = s.config.ASN, s.Queue.Kind.External
 		p.Constrains, p.Wanted = s.membership != nil, s.narrow(p.Targets)
 	}
 	present := map[string]bool{}

@@ -144,7 +144,7 @@ func accepted(p *engine.Path, v engine.View, from, to string) RouteExplanation {
 	if !ok {
 		return x
 	}
-	if !add("sent", !copied.Sent.IsZero(), copied.Sent, "%s", deliver(p.ToPeer, copied)) {
+	if !add("sent", !copied.Sent.IsZero(), copied.Sent, "%s", deliver(p, copied)) {
 		return x
 	}
 	x.Verdict = sent
@@ -166,11 +166,15 @@ func carrying(ok bool, f wire.Family) string {
 	return ", which does not carry " + f.String()
 }
 
-func deliver(peer string, v engine.View) string {
+func deliver(p *engine.Path, v engine.View) string {
 	if v.Sent.IsZero() {
-		return "waits to be written to " + peer
+		return "waits to be written to " + p.ToPeer
 	}
-	return fmt.Sprintf("sent to %s with route target %s", peer, strings.Join(targets(v.Targets), " "))
+	text := fmt.Sprintf("sent to %s with route target %s", p.ToPeer, strings.Join(targets(v.Targets), " "))
+	if p.ToExternal && v.Attributes.Passed(p.ToASN) {
+		text += fmt.Sprintf("; its own AS number %d is in AS_PATH, and it ignores the route unless told otherwise", p.ToASN)
+	}
+	return text
 }
 
 var reasons = map[rib.Reason]string{

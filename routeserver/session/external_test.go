@@ -172,6 +172,20 @@ func TestCommunitiesKeepRoutesWithinTheAS(t *testing.T) {
 	d.Has(map[string]string{})
 }
 
+// TestTwoExternalPEsOfOneAS: whether the second takes the first one's routes is its business, but said where one looks.
+func TestTwoExternalPEsOfOneAS(t *testing.T) {
+	r := abroad(t)
+	r.change(t, ruleset.Operation{Op: ruleset.SetPeer, Peer: &ruleset.Peer{Name: "c", Address: "127.0.78.13", ASN: 65001}})
+	b, c := r.dialFrom(t, "12", 65001), r.dialFrom(t, "13", 65001)
+	n := petest.VPLS(t, "65000:2", 2, 1, 64, 8193)
+	b.Send(along(t, n, "65000:2", []uint32{65001}))
+	c.Has(map[string]string{n.String(): "65000:3"})
+	x, err := lookingglass.Explain(r.Engine, "lan-b", "lan-c", "")
+	if err != nil || x.Verdict != "sent" || !strings.HasSuffix(x.Text, "its own AS number 65001 is in AS_PATH, and it ignores the route unless told otherwise") {
+		t.Errorf("explained as %+v, %v", x, err)
+	}
+}
+
 // TestAPEWithoutFourOctetASNumbers: b has none, and c's AS number needs them (RFC 6793).
 func TestAPEWithoutFourOctetASNumbers(t *testing.T) {
 	r := abroad(t)

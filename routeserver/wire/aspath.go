@@ -68,6 +68,16 @@ func pathHas(v []byte, asn uint32) bool {
 	return false
 }
 
+// Passed says whether the route has come through an AS.
+func (a *Attributes) Passed(asn uint32) (passed bool) {
+	EachAttribute(a.Path, func(_, kind uint8, value, _ string) {
+		if kind == attrASPath {
+			passed = pathHas([]byte(value), asn)
+		}
+	})
+	return passed
+}
+
 // readPath reads a valid AS_PATH.
 func readPath[T string | []byte](v T, octets int) (path []segment) {
 	for len(v) > 0 {
