@@ -178,7 +178,8 @@ func (s *speaker) drop(marked map[string]bool, f wire.Family) {
 	for text := range marked {
 		if s.rib[text].family == f {
 			delete(s.rib, text)
-			delete(marked, text)
+			delete(s.remnants, text)
+			delete(s.fading, text)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func golden(t *testing.T, name string) []byte {
+func golden(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
@@ -141,50 +141,4 @@ func TestInvalidChangesNameTheFieldAndChangeNothing(t *testing.T) {
 	if !Equal(s, goldenSet(t, "ruleset.json")) {
 		t.Error("the set is not what it was")
 	}
-}
-
-func FuzzDecodeChange(f *testing.F) {
-	data, err := os.ReadFile(filepath.Join("testdata", "change.json"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data)
-	f.Add([]byte(`{"base": 0, "generation": 1, "ops": [{"op": "join", "vcp": "a", "endpoint": "b"}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := DecodeChange(data)
-		if err != nil {
-			var bad *Invalid
-			if !errors.As(err, &bad) {
-				t.Fatalf("error %v", err)
-			}
-			return
-		}
-		if s, err := Empty().Apply(c); err == nil {
-			if _, err := Build(s.Document()); err != nil {
-				t.Fatalf("a change was accepted that leads to an invalid set: %v", err)
-			}
-		}
-	})
-}
-
-func FuzzDecodeDocument(f *testing.F) {
-	data, err := os.ReadFile(filepath.Join("testdata", "ruleset.json"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := DecodeDocument(data)
-		if err != nil {
-			return
-		}
-		s, err := Build(d)
-		if err != nil {
-			return
-		}
-		again, err := Build(s.Document())
-		if err != nil || !Equal(s, again) {
-			t.Fatalf("written and read back it is different: %v", err)
-		}
-	})
 }

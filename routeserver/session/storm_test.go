@@ -1,0 +1,273 @@
+package session_test
+
+import (
+	"io"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
+
+	"weft/routeserver/petest"
+	"weft/routeserver/ruleset"
+	"weft/routeserver/session"
+	"weft/routeserver/wire"
+)
+
+// storm is a PE that has gone mad: it connects again and again, and sends whatever there is that it should not.
+type storm struct {
+	t           *testing.T
+	r           *rand.Rand
+	remote      string
+	hello       []byte // OPEN and KEEPALIVE
+	update      []byte
+	hanging     []net.Conn
+	established int
+}
+
+// blows are what it does instead of a session.
+var blows = []func(s *storm) [][]byte{
+	func(s *storm) [][]byte { return nil },
+	func(s *storm) [][]byte { return [][]byte{s.garbage(400)} },
+	func(s *storm) [][]byte { return [][]byte{s.hello[:s.r.IntN(40)]} }, // half an OPEN
+	func(s *storm) [][]byte { return [][]byte{s.hello, s.hello} },
+	func(s *storm) [][]byte { return [][]byte{s.oversized()} },
+}
+
+// deeds are what it does in a session.
+var deeds = []func(s *storm) [][]byte{
+	func(s *storm) [][]byte { return [][]byte{s.update[:30]} }, // half an UPDATE
+	func(s *storm) [][]byte { return [][]byte{s.oversized()} },
+	func(s *storm) [][]byte { return [][]byte{s.hello} },                        // an OPEN too many
+	func(s *storm) [][]byte { return [][]byte{s.update, s.broken()} },           // lengths that do not add up
+	func(s *storm) [][]byte { return slices.Repeat([][]byte{s.spoilt()}, 200) }, // treated as withdrawals
+	func(s *storm) [][]byte { return slices.Repeat([][]byte{s.update, s.spoilt()}, 100) },
+	func(s *storm) [][]byte { return s.flood(500) },
+	func(s *storm) [][]byte {
+		return slices.Repeat([][]byte{wire.Refresh(wire.VPLS, wire.RefreshRequest)}, 500)
+	},
+	func(s *storm) [][]byte { return [][]byte{s.announcement(60, 0)} }, // more than it may
+	func(s *storm) [][]byte { return [][]byte{s.update, s.garbage(40_000)} },
+	func(s *storm) [][]byte {
+		return [][]byte{s.update, (&wire.Notification{Code: wire.Cease, Subcode: wire.AdminReset}).Message()}
+	},
+}
+
+func newStorm(t *testing.T, remote string, seed uint64) *storm {
+	o := wire.Open{ASN: 65000, HoldTime: 90, ID: [4]byte{127, 0, 78, 13}, Families: [wire.Families]bool{true, true}}
+	hello, err := o.Message()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &storm{t: t, r: rand.New(rand.NewPCG(seed, 1)), remote: remote, hello: append(hello, wire.Keepalive...)}
+	s.update = s.announcement(30, 0)
+	return s
+}
+
+// announcement is a message with routes of c's endpoint.
+func (s *storm) announcement(n uint16, med uint32) []byte {
+	var list []bgp.NLRI
+	for i := range n {
+		list = append(list, petest.VPLS(s.t, "65000:3", 1, 1+64*i, 64, 4097))
+	}
+	m, err := petest.Announcement(s.t, bgp.RF_VPLS, list, []string{"65000:3"}, bgp.NewPathAttributeMultiExitDisc(med)).Serialize()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return m
+}
+
+// send writes as far as the route server takes it.
+func (s *storm) send(c net.Conn, parts ...[]byte) {
+	_ = c.SetWriteDeadline(time.Now().Add(5 * time.Second))
+	for _, p := range parts {
+		_, _ = c.Write(p)
+	}
+}
+
+func (s *storm) garbage(n int) []byte {
+	data := make([]byte, s.r.IntN(n))
+	for i := range data {
+		data[i] = byte(s.r.Uint32())
+	}
+	return data
+}
+
+func (s *storm) oversized() []byte {
+	m := append([]byte(strings.Repeat("\xff", 16)), 0xff, 0xff, wire.TypeUpdate)
+	return append(m, make([]byte, 66_000)...)
+}
+
+func (s *storm) broken() []byte {
+	m := append([]byte(nil), s.update...)
+	m[wire.HeaderLength+2] = 0xff // of all attributes
+	return m
+}
+
+func (s *storm) spoilt() []byte {
+	m := append([]byte(nil), s.update...)
+	m[strings.Index(string(m), "\x40\x01\x01\x00")+3] = 9 // ORIGIN
+	return m
+}
+
+// flood announces the same routes with other attributes each time.
+func (s *storm) flood(n uint32) (messages [][]byte) {
+	for med := range n {
+		messages = append(messages, s.announcement(30, med))
+	}
+	return messages
+}
+
+func (s *storm) dial() net.Conn {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.78.13")}, Timeout: 5 * time.Second}
+	c, err := dialer.Dial("tcp", s.remote)
+	if err != nil {
+		s.t.Errorf("the route server does not take a connection any more: %v", err)
+		return nil
+	}
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	return c
+}
+
+// knock goes through n connections that never become a session, and closes none before the end.
+func (s *storm) knock(n int) {
+	for i := range n {
+		c := s.dial()
+		if c == nil {
+			return
+		}
+		s.send(c, blows[i%len(blows)](s)...)
+		s.hanging = append(s.hanging, c)
+	}
+	for _, c := range s.hanging {
+		c.Close()
+	}
+}
+
+// rage opens n sessions, one after the other, and ends them in good order or by tearing the connection down.
+func (s *storm) rage(n int) {
+	for i := range n {
+		c := s.dial()
+		if c == nil {
+			return
+		}
+		s.send(c, s.hello)
+		var buf []byte
+		kind := uint8(0)
+		for kind != wire.TypeKeepalive && kind != wire.TypeNotification { // a refusal, since the one before is not over yet
+			var err error
+			if kind, _, err = wire.ReadMessage(c, &buf, wire.MaxLength); err != nil {
+				break
+			}
+		}
+		if kind == wire.TypeKeepalive {
+			s.established++
+			s.send(c, deeds[s.established%len(deeds)](s)...)
+		}
+		if i%3 > 0 {
+			_ = c.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, c)
+		}
+		c.Close()
+	}
+}
+
+// One PE's storm does not touch the others: no session of theirs is reset, no route is lost or astray, changes take effect
+// at once, and when it is over nothing is left of it.
+func TestAStormFromOnePEDisturbsNobody(t *testing.T) {
+	r := start(t, session.Config{})
+	// a has an endpoint that shares a pool with c's, and so hears what c announces. b must not.
+	r.change(t,
+		ruleset.Operation{Op: ruleset.SetEndpoint, Endpoint: &ruleset.Endpoint{Name: "lan-d", Peer: "a", Family: "l2vpn-vpls", RT: "65000:4", RD: "65000:4"}},
+		ruleset.Operation{Op: ruleset.SetVcp, Vcp: &ruleset.Vcp{Name: "other", Members: []string{"lan-c", "lan-d"}}})
+	a, b := r.dial(t, "11"), r.dial(t, "12")
+	n, m := vplsRoute(t, 1)
+	a.Send(m)
+	mine := map[string]string{n.String(): "65000:2"}
+	b.Has(mine)
+	before, heap, routines := r.server.States(), heapInUse(), runtime.NumGoroutine()
+
+	over := make(chan struct{})
+	sessions, knocks := newStorm(t, r.remote, 1), newStorm(t, r.remote, 2)
+	var storms sync.WaitGroup
+	storms.Add(2)
+	go func() { defer storms.Done(); sessions.rage(200) }()
+	go func() { defer storms.Done(); knocks.knock(300) }()
+	go func() { storms.Wait(); close(over) }()
+	changes := 0
+	for raging := true; raging || changes < 10; changes++ {
+		select {
+		case <-over:
+			raging = false
+		default:
+		}
+		r.promptly(t, ruleset.Leave)
+		b.Has(map[string]string{})
+		r.promptly(t, ruleset.Join)
+		b.Has(mine)
+	}
+	t.Logf("%d changes during 500 connections, of which %d became sessions", 2*changes, sessions.established)
+	if sessions.established < 50 {
+		t.Errorf("only %d of 200 connections became sessions", sessions.established)
+	}
+
+	b.Until("the end of c", func() bool { return r.server.States()["c"].State != session.Established })
+	a.Has(map[string]string{})
+	for _, name := range []string{"a", "b"} {
+		if now := r.server.States()[name]; now.State != session.Established || !now.Since.Equal(before[name].Since) {
+			t.Errorf("the session of %s was %+v and is %+v", name, before[name], now)
+		}
+	}
+	for _, u := range b.Updates() {
+		for _, attribute := range u.PathAttributes {
+			if reach, ok := attribute.(*bgp.PathAttributeMpReachNLRI); ok && reach.Value[0].NLRI.String() != n.String() {
+				t.Fatalf("b was sent %s", reach.Value[0].NLRI)
+			}
+		}
+	}
+	b.Until("the end of its goroutines", func() bool { return runtime.NumGoroutine() <= routines })
+	if now := heapInUse(); now > heap+64<<20 {
+		t.Errorf("%d bytes of heap were in use before the storm, %d after it", heap, now)
+	}
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse
+}
+
+// promptly makes lan-b join or leave, which must be on the wire to b right away.
+func (r *region) promptly(t *testing.T, op string) {
+	t.Helper()
+	begin := time.Now()
+	receipt := r.change(t, ruleset.Operation{Op: op, Pool: "pool", Member: "lan-b"})
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("the change took %s", took)
+	}
+	for _, p := range receipt.Peers {
+		if p.Peer == "b" && p.WrittenMicros == nil {
+			t.Errorf("b was not written to: %+v", receipt)
+		}
+	}
+}
+
+// A PE that opens connections and says nothing on them keeps a few, and can still open its session.
+func TestConnectionsThatSayNothingAreFew(t *testing.T) {
+	r := start(t, session.Config{})
+	b, routines := r.dial(t, "12"), runtime.NumGoroutine()
+	s := newStorm(t, r.remote, 3)
+	for range 100 {
+		if c := s.dial(); c != nil {
+			defer c.Close()
+		}
+	}
+	b.Until("the end of most of them", func() bool { return runtime.NumGoroutine() < routines+20 })
+	r.dial(t, "13")
+}
