@@ -2,14 +2,18 @@ package control
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"weft/routeserver/engine"
 	"weft/routeserver/lookingglass"
+	"weft/routeserver/rib"
 	"weft/routeserver/ruleset"
 	"weft/routeserver/wire"
 )
@@ -20,17 +24,37 @@ const (
 	routeLimitMax = 10_000_000
 )
 
+var filters = []string{"table", "peer", "endpoint", "pool", "prefix", "mac", "family", "rt", "reason", "limit"}
+
+// unknown refuses parameters that a request does not have: one that is misspelt would select more than was meant.
+func unknown(q url.Values, known ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		if !slices.Contains(known, name) {
+			return &ruleset.Invalid{Field: name, Message: "there is no such parameter; there are " + strings.Join(known, ", ")}
+		}
+	}
+	return nil
+}
+
 func filter(q url.Values) (engine.Filter, error) {
 	f := engine.Filter{Table: q.Get("table"), Peer: q.Get("peer"), Endpoint: q.Get("endpoint"), Pool: q.Get("pool"), Limit: routeLimit, AnyFamily: true, AnyRT: true}
+	if err := unknown(q, filters...); err != nil {
+		return f, err
+	}
 	bad := func(field, format string, args ...any) (engine.Filter, error) {
 		return f, &ruleset.Invalid{Field: field, Message: fmt.Sprintf(format, args...)}
 	}
 	switch f.Table {
 	case "":
 		f.Table = engine.AdjIn
-	case engine.AdjIn, engine.Quarantine, engine.AdjOut:
+	case engine.AdjIn, engine.Quarantine, engine.AdjOut, engine.Pools:
 	default:
-		return bad("table", "%q is not adj-in, quarantine or adj-out", f.Table)
+		return bad("table", "%q is not adj-in, quarantine, pools or adj-out", f.Table)
+	}
+	if reason := rib.Reason(q.Get("reason")); reason != "" {
+		if f.Reason = reason; f.Table != engine.Quarantine || !reason.Known() {
+			return bad("reason", "%q is not a reason for which routes are in table=quarantine", reason)
+		}
 	}
 	var err error
 	if family := q.Get("family"); family != "" {

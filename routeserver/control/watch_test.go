@@ -66,7 +66,8 @@ func TestWatchTellsWhatHappensToRoutes(t *testing.T) {
 	h := build(t)
 	h.must("PUT", "/v1/ruleset", rules, &struct{}{})
 	all, toB, foreign := h.watch(""), h.watch("peer=b"), h.watch("rt=65000:2&family=l2vpn-vpls&endpoint=ea&pool=pool")
-	none := []<-chan string{h.watch("family=l2vpn-evpn"), h.watch("endpoint=eb"), h.watch("prefix=10.0.0.0/8"), h.watch("mac=02:00:00:00:00:01"), h.watch("pool=other")}
+	ofB := h.watch("endpoint=eb")
+	none := []<-chan string{h.watch("family=l2vpn-evpn"), h.watch("prefix=10.0.0.0/8"), h.watch("mac=02:00:00:00:00:01"), h.watch("pool=other")}
 	a := petest.Dial(t, petest.Options{Local: "127.0.77.11", Remote: h.bgp})
 	b := petest.Dial(t, petest.Options{Local: "127.0.77.12", Remote: h.bgp})
 	a.Until("both sessions", func() bool { v := h.engine.PeerViews(); return v[0].Up && v[1].Up })
@@ -87,6 +88,7 @@ func TestWatchTellsWhatHappensToRoutes(t *testing.T) {
 	a.Send(petest.Announcement(t, bgp.RF_VPLS, []bgp.NLRI{n}, []string{"65000:2"}))
 	b.Has(map[string]string{})
 	expect(t, all, "quarantined a> 65000:2 1 foreign-rt", "unsent a>b 65000:2 1")
+	expect(t, ofB, "quarantined a> 65000:2 1 foreign-rt") // with its route target
 	a.Send(petest.Announcement(t, bgp.RF_VPLS, []bgp.NLRI{n}, []string{"65000:1"}))
 	b.Has(map[string]string{n.String(): "65000:2"})
 	expect(t, all, "announced a> 65000:1 1", "sent a>b 65000:2 1")

@@ -51,6 +51,7 @@ type Engine struct {
 	deferral  *deferral        // while we restart
 	parted    map[string]bool  // peers that lost access to something since we started, until the restart is over
 	history   *history
+	past      ruleset.History
 	watchers  map[*Watcher]struct{}
 	feeds     []*Feed
 	tallies   map[string]*Tally
@@ -107,6 +108,7 @@ func New(c Config, store *ruleset.Store, onChange func(set *ruleset.Set, peers [
 		if err := e.loadTrial(); err != nil {
 			return nil, err
 		}
+		e.past.Add(e.set)
 	}
 	return e, nil
 }

@@ -179,6 +179,9 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 	}
 	e.forgetLost(t)
 	e.hurry(was, delta)
+	if changed || len(delta.Sites)+len(delta.Pairs) > 0 {
+		e.past.Add(next)
+	}
 	if changed {
 		e.Events.Add("generation", "", fmt.Sprintf("generation %d is in force", next.Generation))
 	}

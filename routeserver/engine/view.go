@@ -16,6 +16,7 @@ const (
 	AdjIn      = "adj-in"
 	Quarantine = "quarantine" // the part of adj-in that goes nowhere
 	AdjOut     = "adj-out"
+	Pools      = "pools" // what is accepted, once for each pool that it is shared in
 )
 
 // Filter selects routes; empty fields select all. Peer is the announcing peer, or the recipient for adj-out.
@@ -28,6 +29,7 @@ type Filter struct {
 	Limit                 int
 	Pool, MAC             string       // of the route's endpoint; in the NLRI
 	Prefix                netip.Prefix // around the NLRI's address or prefix
+	Reason                rib.Reason   // of those in quarantine
 }
 
 // View is one route as it is in a table.
@@ -36,6 +38,7 @@ type View struct {
 	Family         wire.Family
 	Endpoint, Peer string
 	To             string // recipient; adj-out only
+	Pool           string // pools only
 	Targets        string // route targets: as announced, or as sent
 	Reason         rib.Reason
 	Attributes     *wire.Attributes
@@ -49,33 +52,65 @@ func (e *Engine) Select(f Filter) (views []View, more bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, g := range e.groups(f) {
-		matches := f.AnyRT || slices.Contains(wire.RTs(g.Attributes.RTs), f.RT)
-		if f.Table != AdjOut {
-			if !matches || f.Table == Quarantine && g.Endpoint != "" {
-				continue
+		for _, r := range sorted(g) {
+			if f.carried(g.Family, r.NLRI) && e.about(&f, g, r.NLRI) {
+				views = e.inTable(&f, g, r, views)
 			}
-			for _, r := range sorted(g) {
-				if f.carried(g.Family, r.NLRI) {
-					views = append(views, e.view(f.Table, g, r))
-				}
+			if f.Limit > 0 && len(views) > f.Limit {
+				return views[:f.Limit], true
 			}
-		} else {
-			for _, s := range g.Out {
-				if f.Peer != "" && s.Peer != f.Peer || !f.AnyRT && !slices.Contains(wire.RTs(s.Targets), f.RT) {
-					continue
-				}
-				for _, r := range sorted(g) {
-					if f.carried(g.Family, r.NLRI) {
-						views = append(views, e.sent(g, r, s))
-					}
-				}
-			}
-		}
-		if f.Limit > 0 && len(views) > f.Limit {
-			return views[:f.Limit], true
 		}
 	}
 	return views, false
+}
+
+// inTable adds a route as often as it is in the filter's table.
+func (e *Engine) inTable(f *Filter, g *rib.Group, r *rib.Route, views []View) []View {
+	announced := f.AnyRT || slices.Contains(wire.RTs(g.Attributes.RTs), f.RT)
+	switch f.Table {
+	case AdjOut:
+		for _, s := range g.Out {
+			if (f.Peer == "" || s.Peer == f.Peer) && (f.AnyRT || slices.Contains(wire.RTs(s.Targets), f.RT)) {
+				views = append(views, e.sent(g, r, s))
+			}
+		}
+	case Pools:
+		for _, pool := range e.set.PoolsOf(g.Endpoint) {
+			if announced && (f.Pool == "" || pool == f.Pool) {
+				v := e.view(Pools, g, r)
+				v.Pool = pool
+				views = append(views, v)
+			}
+		}
+	default:
+		if announced {
+			views = append(views, e.view(f.Table, g, r))
+		}
+	}
+	return views
+}
+
+// about says whether a route is that of the endpoint, or of a member of the pool, of a filter. One in quarantine is
+// nobody's: there it is enough that it has the endpoint's route target, or its route distinguisher and PE.
+func (e *Engine) about(f *Filter, g *rib.Group, nlri string) bool {
+	if f.Endpoint == "" && f.Pool == "" {
+		return true
+	}
+	if g.Endpoint != "" {
+		return (f.Endpoint == "" || g.Endpoint == f.Endpoint) && (f.Pool == "" || slices.Contains(e.set.PoolsOf(g.Endpoint), f.Pool))
+	}
+	names := e.set.Members(f.Pool)
+	if f.Endpoint != "" {
+		if f.Pool != "" && !slices.Contains(names, f.Endpoint) {
+			return false
+		}
+		names = []string{f.Endpoint}
+	}
+	rts := wire.RTs(g.Attributes.RTs)
+	return slices.ContainsFunc(names, func(name string) bool {
+		site := e.set.Site(name)
+		return site != nil && (slices.Contains(rts, site.Target) || site.Peer == g.Peer && string(site.Dist[:]) == g.Family.RD(nlri))
+	})
 }
 
 // groups are those that may have routes for a filter, in a stable order.
@@ -86,8 +121,10 @@ func (e *Engine) groups(f Filter) []*rib.Group {
 			continue
 		}
 		for _, g := range in.Groups() {
-			if (f.AnyFamily || g.Family == f.Family) && (f.Endpoint == "" || g.Endpoint == f.Endpoint) &&
-				(f.Pool == "" || slices.Contains(e.set.PoolsOf(g.Endpoint), f.Pool)) {
+			hidden := f.Table == Quarantine && (g.Endpoint != "" || f.Reason != "" && g.Reason != f.Reason)
+			owned := g.Endpoint != "" && (f.Endpoint == "" || g.Endpoint == f.Endpoint)
+			suspect := g.Endpoint == "" && (f.Table == Quarantine || f.Endpoint == "" && f.Pool == "")
+			if !hidden && (owned || suspect) && (f.AnyFamily || g.Family == f.Family) {
 				groups = append(groups, g)
 			}
 		}

@@ -60,14 +60,14 @@ func (e *Engine) tell(kind string, g *rib.Group, nlris []string, to, targets str
 	}
 	at := now()
 	for w := range e.watchers {
-		w.tell(e, RouteChange{kind, at, View{
+		w.tell(e, g, RouteChange{kind, at, View{
 			Table: AdjIn, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, To: to, Targets: targets,
 			Reason: g.Reason, Attributes: g.Attributes,
 		}}, nlris)
 	}
 }
 
-func (w *Watcher) tell(e *Engine, c RouteChange, nlris []string) {
+func (w *Watcher) tell(e *Engine, g *rib.Group, c RouteChange, nlris []string) {
 	f, v := &w.filter, &c.View
 	if c.View.To != "" {
 		v.Table = AdjOut
@@ -77,13 +77,12 @@ func (w *Watcher) tell(e *Engine, c RouteChange, nlris []string) {
 			v.Table = Quarantine
 		}
 	}
-	if !f.AnyFamily && f.Family != v.Family || f.Endpoint != "" && f.Endpoint != v.Endpoint ||
-		f.Peer != "" && f.Peer != v.Peer && f.Peer != v.To || !f.AnyRT && !slices.Contains(wire.RTs(v.Targets), f.RT) ||
-		f.Pool != "" && !slices.Contains(e.set.PoolsOf(v.Endpoint), f.Pool) {
+	if !f.AnyFamily && f.Family != v.Family || f.Peer != "" && f.Peer != v.Peer && f.Peer != v.To ||
+		!f.AnyRT && !slices.Contains(wire.RTs(v.Targets), f.RT) {
 		return
 	}
 	for _, nlri := range nlris {
-		if !f.carried(v.Family, nlri) {
+		if !f.carried(v.Family, nlri) || !e.about(f, g, nlri) {
 			continue
 		}
 		v.NLRI = nlri

@@ -18,6 +18,7 @@ type Route struct {
 	Endpoint   string         `json:"endpoint,omitempty"`
 	Peer       string         `json:"peer"`
 	To         string         `json:"to,omitempty"`
+	Pool       string         `json:"pool,omitempty"` // of the table of pools
 	RD         string         `json:"rd"`
 	RTs        []string       `json:"rts"`
 	NextHop    string         `json:"next_hop"`
@@ -33,7 +34,7 @@ type Route struct {
 func Describe(v engine.View) Route {
 	r := Route{
 		Table: v.Table, Family: v.Family.String(), NLRI: v.Family.Text(v.NLRI),
-		Key: hex.EncodeToString([]byte(v.Family.Key(v.NLRI))), Endpoint: v.Endpoint, Peer: v.Peer, To: v.To,
+		Key: hex.EncodeToString([]byte(v.Family.Key(v.NLRI))), Endpoint: v.Endpoint, Peer: v.Peer, To: v.To, Pool: v.Pool,
 		RD: v.Family.Distinguisher(v.NLRI), RTs: targets(v.Targets), NextHop: v.Attributes.Hop(),
 		ReceivedAt: moment(v.Received), SentAt: moment(v.Sent), Reason: string(v.Reason), Stale: v.Stale,
 		Attributes: v.Attributes.Describe(), Details: v.Family.Fields(v.NLRI),

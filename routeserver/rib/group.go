@@ -5,6 +5,7 @@
 package rib
 
 import (
+	"slices"
 	"time"
 
 	"weft/routeserver/out"
@@ -25,6 +26,11 @@ const (
 	Redirect  Reason = "redirect"   // it would redirect traffic into the VRF of a route target
 	Loop      Reason = "loop"       // it was here before
 )
+
+// Known says whether there is such a reason.
+func (r Reason) Known() bool {
+	return slices.Contains([]Reason{UnknownRT, ForeignRT, NoRT, Ambiguous, Duplicate, Family, Redirect, Loop}, r)
+}
 
 // Route is one NLRI that a peer announced. Received is in Unix nanoseconds.
 type Route struct {

@@ -12,6 +12,7 @@ import (
 func Build(d *Document) (*Set, error) {
 	s := Empty()
 	s.Generation = d.Generation
+	s.ops = wholeWeight * lightOps
 	for i := range d.Peers {
 		if _, again := s.peers.find(d.Peers[i].Name); again {
 			return nil, invalid(fmt.Sprintf("peers[%d].name", i), "%q is there twice", d.Peers[i].Name)
@@ -45,7 +46,7 @@ func (s *Set) Apply(c *Change) (*Set, error) {
 		return nil, invalid("generation", "%d is not after base %d", c.Generation, c.Base)
 	}
 	next := s.clone()
-	next.Generation = c.Generation
+	next.Generation, next.ops = c.Generation, len(c.Ops)
 	for i := range c.Ops {
 		if err := next.apply(&c.Ops[i]); err != nil {
 			return nil, within(fmt.Sprintf("ops[%d]", i), err)

@@ -28,6 +28,7 @@ type Set struct {
 	byRD       index[wire.RD, *Site]
 	sites      index[string, []*Site]  // of a peer
 	pools      index[string, []string] // of an endpoint, sorted
+	ops        int                     // that it was made with
 }
 
 // Empty is a rule set in which nobody may do anything.
