@@ -10,6 +10,7 @@ COLUMNS = [
     ("REACHABLE", at("reachable")),
     ("IN STEP", at("in_step")),
     ("GENERATION", at("generation")),
+    ("VERSION", at("status", "version")),
     ("SESSIONS", lambda row: f"{sum(map(_up, row.get('sessions') or []))} of {len(row.get('sessions') or [])} up"),
     ("ERROR", at("error")),
 ]

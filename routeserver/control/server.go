@@ -31,6 +31,7 @@ type Server struct {
 	Stations []*bmp.Station // of BMP
 	Token    string
 	Started  time.Time
+	Version  string // of the program
 	Log      *slog.Logger
 }
 

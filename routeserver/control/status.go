@@ -68,6 +68,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 	generation, loaded, confirmed := s.Engine.Generation()
 	body := map[string]any{
 		"name":       s.Engine.Name,
+		"version":    s.Version,
 		"router_id":  netip.AddrFrom4(s.Engine.RouterID).String(),
 		"generation": generation,
 		"loaded":     loaded,
