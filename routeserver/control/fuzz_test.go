@@ -119,7 +119,9 @@ func FuzzAPI(f *testing.F) {
 			t.Fatalf("%s %q: %d, and yet there is %+v", method, target, status, after)
 		}
 		if status >= 400 {
-			var refusal struct{ Error struct{ Code, Message string } }
+			var refusal struct {
+				Error struct{ Code, Message string }
+			}
 			if err := json.Unmarshal([]byte(text), &refusal); err != nil || refusal.Error.Code == "" || refusal.Error.Message == "" {
 				t.Fatalf("%s %q: %d says %q: %v", method, target, status, text, err)
 			}
