@@ -67,6 +67,12 @@ func (b *birdPE) configure() {
 	}
 	fmt.Fprintf(&c, "protocol bgp server {\n local %s as %d; neighbor %s as 65000; multihop; strict bind yes;\n", b.address(), b.asn, routeServer)
 	fmt.Fprintf(&c, " hold time %d; connect delay time 1; connect retry time 1; error wait time 1, 1; error forget time 1;\n", b.hold)
+	if b.password != "" {
+		fmt.Fprintf(&c, " password \"%s\";\n", b.password)
+	}
+	if b.near {
+		fmt.Fprintln(&c, " ttl security on;")
+	}
 	if b.passive {
 		fmt.Fprintln(&c, " passive;")
 	}

@@ -1,13 +1,15 @@
 package interop
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"weft/routeserver/wire"
 )
 
-// TestCapabilities: all daemons in one VPNv4 pool, with unlike capabilities. None of it makes a difference to what
+// TestCapabilities: all daemons in one VPNv4 pool, with unlike capabilities and transports. None of it makes a difference to what
 // anybody gets, but to him who has not the family.
 func TestCapabilities(t *testing.T) {
 	const f = wire.VPNv4
@@ -17,6 +19,7 @@ func TestCapabilities(t *testing.T) {
 		seat    func(*speaker, *seat)
 		many    int           // routes that BIRD announces with the same attributes
 		watch   time.Duration // how long sessions have to stay
+		secret  string        // of TCP-MD5
 	}{
 		{name: "hold time 0", watch: time.Second, seat: func(s *speaker, at *seat) {
 			if s != gobgp { // it cannot be told
@@ -32,10 +35,15 @@ func TestCapabilities(t *testing.T) {
 				at.families = []wire.Family{wire.VPNv6}
 			}
 		}},
+		{name: "TCP-MD5", secret: "sesame", seat: func(_ *speaker, at *seat) { at.password = "sesame" }},
+		{name: "GTSM", options: []string{"--ttl-security", "1"}, seat: func(_ *speaker, at *seat) { at.near = true }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			present := installed(t)
+			if c.secret != "" {
+				c.options = []string{"--password-file", passwords(t, c.secret, len(present))}
+			}
 			r := newRegion(t, present, c.options...)
 			many := map[*speaker][]route{}
 			for _, s := range present {
@@ -78,6 +86,20 @@ func TestCapabilities(t *testing.T) {
 			}
 		})
 	}
+}
+
+// passwords is a file with one password for all PEs.
+func passwords(t *testing.T, secret string, pes int) string {
+	t.Helper()
+	var lines string
+	for p := range pes {
+		lines += address(p+1) + " " + secret + "\n"
+	}
+	file := filepath.Join(t.TempDir(), "passwords")
+	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // TestRouteTargetConstraint: a PE that constrains routes to those of its VRF gets what it asked for, one that asks for

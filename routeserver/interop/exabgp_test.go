@@ -58,6 +58,12 @@ func (e *exabgpPE) launch() {
 	fmt.Fprintf(&c, "process pipe { run %s %s; encoder json; }\nneighbor %s {\n", e.file("pipe"), e.dir, routeServer)
 	fmt.Fprintf(&c, " router-id %[1]s; local-address %[1]s; local-as %d; peer-as 65000; hold-time %d;\n", e.address(), e.asn, e.hold)
 	fmt.Fprintf(&c, " passive %t; listen 179;\n", e.passive)
+	if e.password != "" {
+		fmt.Fprintf(&c, " md5-password %s;\n", e.password)
+	}
+	if e.near {
+		fmt.Fprintln(&c, " outgoing-ttl 255; incoming-ttl 255;")
+	}
 	fmt.Fprintf(&c, " capability { route-refresh %[1]s; extended-message %[1]s;", map[bool]string{true: "disable", false: "enable"}[e.plain])
 	if e.narrow {
 		fmt.Fprint(&c, " asn4 disable;")

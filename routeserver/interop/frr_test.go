@@ -81,6 +81,12 @@ func (f *frrPE) configuration() []string {
 	if f.asn != 65000 {
 		lines = append(lines, " no bgp ebgp-requires-policy", neighbor+"ebgp-multihop", neighbor+"enforce-first-as")
 	}
+	if f.password != "" {
+		lines = append(lines, neighbor+"password "+f.password)
+	}
+	if f.near {
+		lines = append(lines, neighbor+"ttl-security hops 1")
+	}
 	if f.passive {
 		lines = append(lines, neighbor+"passive")
 	}

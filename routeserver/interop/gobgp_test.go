@@ -77,6 +77,10 @@ func (g *gobgpd) launch(again bool) {
 		Timers:    &api.Timers{Config: &api.TimersConfig{ConnectRetry: 1, IdleHoldTimeAfterReset: 1, HoldTime: uint64(g.hold), KeepaliveInterval: uint64(g.hold / 3)}},
 		Transport: &api.Transport{LocalAddress: g.address(), PassiveMode: g.passive},
 	}
+	peer.Conf.AuthPassword = g.password
+	if g.near {
+		peer.TtlSecurity = &api.TtlSecurity{Enabled: true, TtlMin: 255}
+	}
 	if g.restarts {
 		peer.GracefulRestart = &api.GracefulRestart{Enabled: true, RestartTime: restartTime, DeferralTime: 5, LocalRestarting: again}
 	}

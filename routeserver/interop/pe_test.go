@@ -52,7 +52,9 @@ type seat struct {
 	rtc      bool
 	restarts bool // gracefully
 	asn      uint32
-	narrow   bool // without four-octet AS numbers, as far as that can be told to the daemon
+	narrow   bool   // without four-octet AS numbers, as far as that can be told to the daemon
+	password string // of TCP-MD5
+	near     bool   // GTSM: sends with TTL 255 and takes nothing less
 }
 
 const routeServer = "10.98.0.254"
