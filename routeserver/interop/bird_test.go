@@ -49,7 +49,7 @@ func (b *birdPE) file(name string) string { return filepath.Join(b.dir, name) }
 func (b *birdPE) configure() {
 	b.t.Helper()
 	var c strings.Builder
-	fmt.Fprintf(&c, "router id %s;\nlog stderr all;\nprotocol device { }\n", b.address())
+	fmt.Fprintf(&c, "router id %s;\nlog stderr all;\nprotocol device { }\n", b.id())
 	for _, kind := range birdTables {
 		fmt.Fprintf(&c, "%[1]s table t_%[1]s;\n", kind)
 	}
@@ -65,7 +65,7 @@ func (b *birdPE) configure() {
 		fmt.Fprintf(&c, "protocol static s_%s_%d_%d { %s { table t_%s; }; route %s { bgp_ext_community.add((rt,65000,%d)); %s}; }\n",
 			kind, r.site, r.number, kind, kind, network, r.site, prepend)
 	}
-	fmt.Fprintf(&c, "protocol bgp server {\n local %s as %d; neighbor %s as 65000; multihop; strict bind yes;\n", b.address(), b.asn, routeServer)
+	fmt.Fprintf(&c, "protocol bgp server {\n local %s as %d; neighbor %s as 65000; multihop; strict bind yes;\n", b.own(), b.asn, b.server())
 	fmt.Fprintf(&c, " hold time %d; connect delay time 1; connect retry time 1; error wait time 1, 1; error forget time 1;\n", b.hold)
 	if b.password != "" {
 		fmt.Fprintf(&c, " password \"%s\";\n", b.password)
@@ -87,9 +87,7 @@ func (b *birdPE) configure() {
 		kind, hop := birdTables[f], ""
 		if f == wire.VPNv4 || f == wire.VPNv6 {
 			kind += " mpls"
-			if f == wire.VPNv6 {
-				hop = "next hop address " + b.hop6() + "; "
-			}
+			hop = "next hop address " + map[wire.Family]string{wire.VPNv4: b.id(), wire.VPNv6: b.hop6()}[f] + "; "
 		}
 		fmt.Fprintf(&c, " %s { table t_%s; %simport all; export all; };\n", kind, birdTables[f], hop)
 	}

@@ -93,7 +93,7 @@ func passwords(t *testing.T, secret string, pes int) string {
 	t.Helper()
 	var lines string
 	for p := range pes {
-		lines += address(p+1) + " " + secret + "\n"
+		lines += ipv4(p+1) + " " + secret + "\n"
 	}
 	file := filepath.Join(t.TempDir(), "passwords")
 	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {

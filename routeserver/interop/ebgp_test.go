@@ -29,7 +29,7 @@ func abroad(t *testing.T, peers []*speaker, place func(p int, s *speaker, at *se
 		at.number = i + 1
 		place(at.number, s, &at)
 		seats = append(seats, at)
-		change.Ops = append(change.Ops, ruleset.Operation{Op: ruleset.SetPeer, Peer: &ruleset.Peer{Name: fmt.Sprintf("pe%d", at.number), Address: at.address(), ASN: at.asn}})
+		change.Ops = append(change.Ops, ruleset.Operation{Op: ruleset.SetPeer, Peer: &ruleset.Peer{Name: fmt.Sprintf("pe%d", at.number), Address: at.own(), ASN: at.asn}})
 	}
 	if err := r.call("POST", "/v1/changes", change, &struct{}{}); err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func (g *gobgpd) paths(f wire.Family) map[string]string {
 			break
 		}
 		for _, path := range reply.Destination.Paths {
-			if path.NeighborIp != routeServer {
+			if path.NeighborIp != g.server() {
 				continue
 			}
 			n, err := bgp.NLRIFromSlice(bgp.NewFamily(f.AFI(), f.SAFI()), path.NlriBinary)
@@ -179,7 +179,7 @@ func TestALoopThroughAnExternalPE(t *testing.T) {
 	pe := r.members[1]
 	r.learns(t, pe, f, r.wanted(pe, f))
 	neighbor := "neighbor " + twin + " "
-	pe.pe.(*frrPE).tell("configure terminal", "router bgp 65002", neighbor+"remote-as 65000", neighbor+"update-source "+pe.address(),
+	pe.pe.(*frrPE).tell("configure terminal", "router bgp 65002", neighbor+"remote-as 65000", neighbor+"update-source "+pe.own(),
 		neighbor+"ebgp-multihop", neighbor+"timers connect 1", "address-family ipv4 vpn", neighbor+"activate", "end")
 	type shown struct{ NLRI, Peer, Endpoint, Reason string }
 	var list struct{ Routes []shown }

@@ -55,8 +55,8 @@ kill $!
 func (e *exabgpPE) launch() {
 	e.t.Helper()
 	var c strings.Builder
-	fmt.Fprintf(&c, "process pipe { run %s %s; encoder json; }\nneighbor %s {\n", e.file("pipe"), e.dir, routeServer)
-	fmt.Fprintf(&c, " router-id %[1]s; local-address %[1]s; local-as %d; peer-as 65000; hold-time %d;\n", e.address(), e.asn, e.hold)
+	fmt.Fprintf(&c, "process pipe { run %s %s; encoder json; }\nneighbor %s {\n", e.file("pipe"), e.dir, e.server())
+	fmt.Fprintf(&c, " router-id %s; local-address %s; local-as %d; peer-as 65000; hold-time %d;\n", e.id(), e.own(), e.asn, e.hold)
 	fmt.Fprintf(&c, " passive %t; listen 179;\n", e.passive)
 	if e.password != "" {
 		fmt.Fprintf(&c, " md5-password %s;\n", e.password)
@@ -90,7 +90,7 @@ func (e *exabgpPE) launch() {
 		e.t.Fatal(err)
 	}
 	e.process = spawn(e.t, "ip", "netns", "exec", e.ns, "env", "exabgp.daemon.user=root", "exabgp.api.cli=false", "exabgp.log.level=INFO",
-		"exabgp.tcp.bind="+e.address(), exabgpProgram, e.file("conf"))
+		"exabgp.tcp.bind="+e.own(), exabgpProgram, e.file("conf"))
 	until(e.t, "ExaBGP", func() bool { _, err := os.Stat(e.file("heard")); return err == nil })
 	for _, r := range e.routes {
 		e.order("announce " + e.command(r))
@@ -109,9 +109,9 @@ func (e *exabgpPE) command(r route) string {
 	switch r.family {
 	case wire.VPLS:
 		return fmt.Sprintf("vpls rd %s endpoint %d base %d offset 1 size 64 next-hop %s extended-community [ target:%s l2info:19:0:1500:111 ]",
-			r.rt(), r.number, r.label(), e.address(), r.rt())
+			r.rt(), r.number, r.label(), e.id(), r.rt())
 	case wire.VPNv4, wire.VPNv6:
-		hop := e.address()
+		hop := e.id()
 		if r.family == wire.VPNv6 {
 			hop = e.hop6()
 		}

@@ -65,18 +65,21 @@ func (f *frrPE) configuration() []string {
 	for _, family := range f.families {
 		if family.Main() {
 			maps = append(maps, fmt.Sprintf("route-map site%d permit 10", f.site(family)), " set extcommunity rt "+target(f.site(family)))
-			if family == wire.VPNv6 {
+			switch family {
+			case wire.VPNv4:
+				maps = append(maps, " set ipv4 vpn next-hop "+f.id())
+			case wire.VPNv6:
 				maps = append(maps, " set ipv6 vpn next-hop "+f.hop6())
 			}
 			maps = append(maps, "exit")
 		}
 	}
-	neighbor := " neighbor " + routeServer + " "
-	lines = append(maps, fmt.Sprint("router bgp ", f.asn), " bgp router-id "+f.address(), " no bgp default ipv4-unicast", " no bgp network import-check")
+	neighbor := " neighbor " + f.server() + " "
+	lines = append(maps, fmt.Sprint("router bgp ", f.asn), " bgp router-id "+f.id(), " no bgp default ipv4-unicast", " no bgp network import-check")
 	if f.restarts {
 		lines = append(lines, " bgp graceful-restart", " bgp graceful-restart preserve-fw-state", fmt.Sprintf(" bgp graceful-restart restart-time %d", restartTime))
 	}
-	lines = append(lines, neighbor+"remote-as 65000", neighbor+"update-source "+f.address(), neighbor+"timers connect 1",
+	lines = append(lines, neighbor+"remote-as 65000", neighbor+"update-source "+f.own(), neighbor+"timers connect 1",
 		fmt.Sprintf("%stimers %d %d", neighbor, f.hold/3, f.hold))
 	if f.asn != 65000 {
 		lines = append(lines, " no bgp ebgp-requires-policy", neighbor+"ebgp-multihop", neighbor+"enforce-first-as")
@@ -114,7 +117,7 @@ func (f *frrPE) launch() {
 	if err := os.WriteFile(config, []byte(strings.Join(f.configuration(), "\n")+"\n"), 0o644); err != nil {
 		f.t.Fatal(err)
 	}
-	f.process = startFRR(f.t, f.ns, f.dir, "bgpd", "-Z", "-f", config, "-l", f.address(), "--log", "stdout", "--log-level", "informational")
+	f.process = startFRR(f.t, f.ns, f.dir, "bgpd", "-Z", "-f", config, "-l", f.own(), "--log", "stdout", "--log-level", "informational")
 }
 
 // startFRR runs one of FRR's daemons.
@@ -197,7 +200,7 @@ func (f *frrPE) daemon() *process { return f.process }
 
 func (f *frrPE) refresh(family wire.Family) {
 	f.t.Helper()
-	f.tell("clear bgp " + frrFamilies[family] + " " + routeServer + " soft in")
+	f.tell("clear bgp " + frrFamilies[family] + " " + f.server() + " soft in")
 }
 
 type frrStatistics struct{ UpdatesRecv, RouteRefreshRecv int }
@@ -208,7 +211,7 @@ func (f *frrPE) statistics() frrStatistics {
 	if err := json.Unmarshal([]byte(f.tell("show bgp neighbors json")), &neighbors); err != nil {
 		f.t.Fatal(err)
 	}
-	return neighbors[routeServer].MessageStats
+	return neighbors[f.server()].MessageStats
 }
 
 func (f *frrPE) received() int { return f.statistics().UpdatesRecv }
@@ -271,7 +274,7 @@ func (f *frrPE) evpn() table {
 					Peer              struct{ PeerID string }
 				}
 			}
-			if json.Unmarshal(text, &r) != nil || len(r.Paths) == 0 || r.Paths[0][0].Peer.PeerID != routeServer {
+			if json.Unmarshal(text, &r) != nil || len(r.Paths) == 0 || r.Paths[0][0].Peer.PeerID != f.server() {
 				continue
 			}
 			var rts []string

@@ -52,7 +52,7 @@ func familyOf(f wire.Family) *api.Family {
 // launch starts the daemon and configures it over gRPC, first its routes and then its neighbour.
 func (g *gobgpd) launch(again bool) {
 	g.t.Helper()
-	host := g.address() + ":50051"
+	host := g.id() + ":50051"
 	g.process = spawn(g.t, "ip", "netns", "exec", g.ns, program(g.t, gobgpdCommand), "--api-hosts", host, "--log-level", "warn", "--pprof-disable")
 	cc, err := grpc.NewClient("passthrough:///"+host, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return dialIn(g.ns, host) }),
@@ -65,7 +65,7 @@ func (g *gobgpd) launch(again bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	defer cancel()
 	if _, err := g.api.StartBgp(ctx, &api.StartBgpRequest{Global: &api.Global{
-		Asn: g.asn, RouterId: g.address(), ListenPort: 179, ListenAddresses: []string{g.address()},
+		Asn: g.asn, RouterId: g.id(), ListenPort: 179, ListenAddresses: []string{g.own()},
 	}}, grpc.WaitForReady(true)); err != nil { // once: a second one would be an error
 		g.t.Fatal(err)
 	}
@@ -73,9 +73,9 @@ func (g *gobgpd) launch(again bool) {
 		g.path(r, false)
 	}
 	peer := &api.Peer{
-		Conf:      &api.PeerConf{NeighborAddress: routeServer, PeerAsn: 65000},
+		Conf:      &api.PeerConf{NeighborAddress: g.server(), PeerAsn: 65000},
 		Timers:    &api.Timers{Config: &api.TimersConfig{ConnectRetry: 1, IdleHoldTimeAfterReset: 1, HoldTime: uint64(g.hold), KeepaliveInterval: uint64(g.hold / 3)}},
-		Transport: &api.Transport{LocalAddress: g.address(), PassiveMode: g.passive},
+		Transport: &api.Transport{LocalAddress: g.own(), PassiveMode: g.passive},
 	}
 	peer.Conf.AuthPassword = g.password
 	if g.near {
@@ -123,7 +123,7 @@ func (g *gobgpd) daemon() *process { return g.process }
 func (g *gobgpd) path(r route, withdrawal bool) {
 	g.t.Helper()
 	n, communities := g.nlri(r)
-	hop := netip.MustParseAddr(g.address())
+	hop := netip.MustParseAddr(g.id())
 	if r.family == wire.VPNv6 {
 		hop = netip.MustParseAddr(g.hop6())
 	}
@@ -225,7 +225,7 @@ func (g *gobgpd) learned(f wire.Family) table {
 			g.t.Fatal(err)
 		}
 		for _, path := range reply.Destination.Paths {
-			if path.NeighborIp != routeServer {
+			if path.NeighborIp != g.server() {
 				continue // its own
 			}
 			n, err := bgp.NLRIFromSlice(bgp.NewFamily(f.AFI(), f.SAFI()), path.NlriBinary)
@@ -302,7 +302,7 @@ func (g *gobgpd) refresh(wire.Family) { g.t.Fatal(gobgpMute) }
 
 func (g *gobgpd) received() int {
 	g.t.Helper()
-	stream, err := g.api.ListPeer(context.Background(), &api.ListPeerRequest{Address: routeServer})
+	stream, err := g.api.ListPeer(context.Background(), &api.ListPeerRequest{Address: g.server()})
 	if err != nil {
 		g.t.Fatal(err)
 	}

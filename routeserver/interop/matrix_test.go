@@ -16,17 +16,19 @@ import (
 func TestMatrix(t *testing.T) {
 	for _, role := range []struct {
 		name    string
+		at      transport
 		options []string
 		passive bool
 	}{
-		{"PEs connect", nil, false},
-		{"route server connects", []string{"--active", "--connect-retry", "1s"}, true},
-		{"both connect", []string{"--active", "--connect-retry", "1s"}, false},
+		{"PEs connect", ipv4, nil, false},
+		{"route server connects", ipv4, []string{"--active", "--connect-retry", "1s"}, true},
+		{"both connect", ipv4, []string{"--active", "--connect-retry", "1s"}, false},
+		{"over IPv6", ipv6, []string{"--active", "--connect-retry", "1s"}, false},
 	} {
 		t.Run(role.name, func(t *testing.T) {
 			t.Parallel()
 			present := installed(t)
-			r := newRegion(t, present, role.options...)
+			r := newRegionOver(t, role.at, present, role.options...)
 			for _, s := range present {
 				at := r.seat(s)
 				at.passive = role.passive
@@ -110,7 +112,7 @@ func TestCollision(t *testing.T) {
 	r.server.kill()
 	r.startServer()
 	connections := func() int {
-		return strings.Count(must(t, "ip netns exec "+r.ns+" ss -Htn state established src "+routeServer+" ( sport = 179 or dport = 179 )"), "\n")
+		return strings.Count(must(t, "ip netns exec "+r.ns+" ss -Htn state established src "+r.at(routeServer)+" ( sport = 179 or dport = 179 )"), "\n")
 	}
 	until(t, "a connection to each", func() bool { return connections() == len(present) })
 	time.Sleep(1200 * time.Millisecond) // now they are all due to connect

@@ -44,6 +44,7 @@ type pe interface {
 // seat is where a PE is and how it speaks.
 type seat struct {
 	ns, dir  string
+	at       transport
 	number   int
 	passive  bool // it waits for the route server to connect
 	families []wire.Family
@@ -57,11 +58,19 @@ type seat struct {
 	near     bool   // GTSM: sends with TTL 255 and takes nothing less
 }
 
-const routeServer = "10.98.0.254"
+// routeServer is the number that the route server has among the PEs.
+const routeServer = 254
 
-func address(p int) string            { return fmt.Sprintf("10.98.0.%d", p) }
-func (s seat) address() string        { return address(s.number) }
-func (s seat) hop6() string           { return fmt.Sprintf("2001:db8::%d", s.number) }
+// transport gives the address of PE p, in the IP version that sessions use.
+type transport func(p int) string
+
+func ipv4(p int) string { return fmt.Sprintf("10.98.0.%d", p) }
+func ipv6(p int) string { return fmt.Sprintf("2001:db8::%d", p) }
+
+func (s seat) own() string            { return s.at(s.number) }
+func (s seat) server() string         { return s.at(routeServer) }
+func (s seat) id() string             { return ipv4(s.number) } // also the next hop, but for IPv6
+func (s seat) hop6() string           { return ipv6(s.number) }
 func (s seat) site(f wire.Family) int { return siteOf(s.number, f) }
 
 func (s seat) has(f wire.Family) bool { return slices.Contains(s.families, f) }

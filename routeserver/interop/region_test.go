@@ -3,6 +3,7 @@ package interop
 import (
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,6 +18,7 @@ import (
 type region struct {
 	*control
 	ns         string
+	at         transport
 	options    []string
 	server     *process
 	generation uint64
@@ -33,17 +35,23 @@ type member struct {
 // family are in one pool, which has the family's name.
 func newRegion(t *testing.T, peers []*speaker, options ...string) *region {
 	t.Helper()
+	return newRegionOver(t, ipv4, peers, options...)
+}
+
+func newRegionOver(t *testing.T, at transport, peers []*speaker, options ...string) *region {
+	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("network namespaces need root")
 	}
 	ns := namespace(t, "r")
-	for _, n := range []int{1, 2, 3, 4, 5, 6, 254} {
-		must(t, fmt.Sprintf("ip -n %s addr add %s/32 dev lo", ns, address(n)))
-		must(t, fmt.Sprintf("ip -n %s addr add 2001:db8::%d/128 dev lo", ns, n))
+	for _, n := range []int{1, 2, 3, 4, 5, 6, routeServer} {
+		must(t, fmt.Sprintf("ip -n %s addr add %s/32 dev lo", ns, ipv4(n)))
+		must(t, fmt.Sprintf("ip -n %s addr add %s/128 dev lo", ns, ipv6(n)))
 	}
-	api := routeServer + ":9179"
-	r := &region{control: &control{t, "http://" + api, within(ns)}, ns: ns}
-	r.options = append(flags(t, routeServer+":179", api), options...)
+	api := ipv4(routeServer) + ":9179"
+	r := &region{control: &control{t, "http://" + api, within(ns)}, ns: ns, at: at}
+	r.options = append(flags(t, net.JoinHostPort(at(routeServer), "179"), api), "--router-id", ipv4(routeServer))
+	r.options = append(r.options, options...)
 	r.startServer()
 	r.replace(r.document(peers))
 	return r
@@ -63,7 +71,7 @@ func (r *region) document(peers []*speaker) *ruleset.Document {
 	for i, s := range peers {
 		p := i + 1
 		name := fmt.Sprintf("pe%d", p)
-		d.Peers = append(d.Peers, ruleset.Peer{Name: name, Address: address(p), ASN: 65000})
+		d.Peers = append(d.Peers, ruleset.Peer{Name: name, Address: r.at(p), ASN: 65000})
 		for f := range wire.Flow4 {
 			if s.lacks[f] != "" {
 				continue
@@ -89,7 +97,7 @@ func (r *region) seat(s *speaker) seat {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { os.RemoveAll(dir) })
-	return seat{ns: r.ns, dir: filepath.Clean(dir), number: len(r.members) + 1, families: s.learns, hold: 90, asn: 65000}
+	return seat{ns: r.ns, at: r.at, dir: filepath.Clean(dir), number: len(r.members) + 1, families: s.learns, hold: 90, asn: 65000}
 }
 
 // add starts a PE and lets it announce what it can.

@@ -35,7 +35,7 @@ func (r route) rt() string      { return target(r.site) }
 func (r route) prefix6() string { return fmt.Sprintf("2001:db8:%x:%x::/64", r.site, r.number) }
 func (r route) mac() string     { return fmt.Sprintf("02:00:00:00:00:%02x", r.site) }
 func (r route) host() string    { return fmt.Sprintf("10.%d.2.1", r.site) }
-func (r route) vtep() string    { return address(r.site / 10) }
+func (r route) vtep() string    { return ipv4(r.site / 10) }
 func (r route) esi() string     { return fmt.Sprintf("03:02:00:00:00:00:%02x:00:00:01", r.site) }
 func (r route) label() int      { return 1000 + 64*r.site }
 
