@@ -224,8 +224,13 @@ func TestASecondConnectionLosesAgainstAnEstablishedSession(t *testing.T) {
 func TestCollision(t *testing.T) {
 	for name, c := range map[string]struct {
 		id       string
+		asn      uint32
 		incoming bool // the one that the PE opened is kept
-	}{"the PE is higher": {"10.0.0.201", true}, "the route server is higher": {"10.0.0.199", false}} {
+	}{
+		"the PE is higher": {"10.0.0.201", 65000, true}, "the route server is higher": {"10.0.0.199", 65000, false},
+		// RFC 6286 section 2.3
+		"the same identifier, the PE's AS is higher": {"10.0.0.200", 65001, true}, "the same identifier, ours is higher": {"10.0.0.200", 64999, false},
+	} {
 		t.Run(name, func(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.78.11:0")
 			if err != nil {
@@ -238,7 +243,14 @@ func TestCollision(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := petest.Options{Local: "127.0.78.11", Remote: r.remote, ID: c.id}
+			if c.asn != 65000 {
+				r.change(t, ruleset.Operation{Op: ruleset.SetPeer, Peer: &ruleset.Peer{Name: "a", Address: "127.0.78.11", ASN: c.asn}})
+				conn.Close() // it was opened for another AS number
+				if conn, err = listener.Accept(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o := petest.Options{Local: "127.0.78.11", Remote: r.remote, ID: c.id, ASN: c.asn}
 			theirs, ours := petest.Over(t, conn, o), petest.Connect(t, o)
 			for _, p := range []*petest.PE{theirs, ours} {
 				p.Run()

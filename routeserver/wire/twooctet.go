@@ -47,7 +47,7 @@ func (o *twoOctet) take(flags, kind uint8, value []byte) {
 
 // widen puts the four-octet AS_PATH and AGGREGATOR together (RFC 6793 section 4.2.3).
 func (u *update) widen() {
-	o := &u.old
+	o := u.old
 	if o.aggregator != nil {
 		wide := append([]byte{0, 0}, o.aggregator...)
 		switch {

@@ -41,8 +41,8 @@ type update struct {
 	seen           [4]uint64 // bit per attribute type
 	reach, unreach bool
 	path           []byte
-	first          uint32 // of AS_PATH; 0: there is none
-	old            twoOctet
+	first          uint32    // of AS_PATH; 0: there is none
+	old            *twoOctet // nil: the neighbour has four-octet AS numbers
 }
 
 // ParseUpdate is Neighbour.ParseUpdate for an internal peer of AS asn with four-octet AS numbers.
@@ -54,6 +54,9 @@ func ParseUpdate(body []byte, asn uint32) (*Update, error) {
 // *Notification: the session must end. Nothing in the result shares memory with body.
 func (n Neighbour) ParseUpdate(body []byte) (*Update, error) {
 	u := &update{from: n}
+	if n.TwoOctet {
+		u.old = &twoOctet{}
+	}
 	u.Attributes = &Attributes{}
 	if len(body) < 4 {
 		return nil, fatal(MalformedList, "UPDATE is too short")
@@ -74,7 +77,7 @@ func (n Neighbour) ParseUpdate(body []byte) (*Update, error) {
 	if err := u.attributes(rest[2 : 2+total]); err != nil {
 		return nil, err
 	}
-	if n.TwoOctet {
+	if u.old != nil {
 		u.widen()
 	}
 	if len(u.Reach) > 0 {
@@ -166,7 +169,7 @@ func (u *update) known(flags, kind uint8, value []byte, drop bool) {
 	case attrExtCommunities:
 		u.extCommunities(value)
 	case attrASPath:
-		if !u.from.TwoOctet {
+		if u.old == nil {
 			u.takePath(value)
 		}
 	case attrExtCommunities6:
@@ -175,7 +178,7 @@ func (u *update) known(flags, kind uint8, value []byte, drop bool) {
 			drop = len(value) == 0
 		}
 	}
-	if u.from.TwoOctet {
+	if u.old != nil {
 		u.old.take(flags, kind, value)
 	}
 	if !drop {
