@@ -35,6 +35,7 @@ func peerMetrics(x *exposition, peers []sessionStatus) {
 			}},
 		{"backlog", "gauge", "Routes that wait to be written to the peer.", func(p sessionStatus) float64 { return float64(p.Backlog) }},
 		{"routes_stale", "gauge", "Routes of the peer kept from before its session was lost.", func(p sessionStatus) float64 { return float64(p.Stale) }},
+		{"routes_long_lived_stale", "gauge", "Of the stale ones, those kept for longer than the restart time.", func(p sessionStatus) float64 { return float64(p.LongLived) }},
 	} {
 		x.begin("peer_"+m.name, m.kind, m.help)
 		for _, p := range peers {

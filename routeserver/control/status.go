@@ -22,6 +22,8 @@ type sessionStatus struct {
 	Quarantined int        `json:"quarantined"`
 	Stale       int        `json:"stale"`
 	StaleUntil  *time.Time `json:"stale_until,omitempty"`
+	LongLived   int        `json:"long_lived"` // of the stale ones
+	LongFrom    *time.Time `json:"long_lived_from,omitempty"`
 	Backlog     int        `json:"backlog"`
 	LastError   string     `json:"last_error"`
 
@@ -39,11 +41,14 @@ func (s *Server) sessions() []sessionStatus {
 	for _, p := range s.Engine.PeerViews() {
 		st := sessionStatus{
 			Peer: p.Name, Address: p.Address, State: idle, Families: p.Families,
-			PrefixesIn: p.In, PrefixesOut: p.Out, Quarantined: p.Quarantined, Stale: p.Stale,
+			PrefixesIn: p.In, PrefixesOut: p.Out, Quarantined: p.Quarantined, Stale: p.Stale.Routes, LongLived: p.Stale.LongLived,
 			account: p.Account,
 		}
-		if until := p.StaleUntil.UTC(); !p.StaleUntil.IsZero() {
+		if until := p.Stale.Until.UTC(); !until.IsZero() {
 			st.StaleUntil = &until
+		}
+		if from := p.Stale.From.UTC(); !from.IsZero() {
+			st.LongFrom = &from
 		}
 		if state, there := states[p.Name]; there {
 			since := state.Since.UTC()

@@ -33,10 +33,12 @@ type along struct {
 	stray bool     // route targets elsewhere, which nobody can rewrite
 	path  []uint32 // AS_PATH
 	home  bool     // NO_EXPORT
+
+	communities []uint32 // others
 }
 
 func (w *world) anyAlong(s *speaker) along {
-	a := along{med: uint32(w.r.IntN(2)), home: w.r.IntN(12) == 0}
+	a := along{med: uint32(w.r.IntN(2)), home: w.r.IntN(12) == 0, communities: w.anyCommunities()}
 	if s.external() {
 		a.path = []uint32{s.from.ASN}
 	}
@@ -76,8 +78,8 @@ func (s *speaker) border(a along) (list []bgp.PathAttributeInterface) {
 		pref = 7
 	}
 	list = append(list, bgp.NewPathAttributeMultiExitDisc(a.med), bgp.NewPathAttributeLocalPref(pref))
-	if a.home {
-		list = append(list, bgp.NewPathAttributeCommunities([]uint32{uint32(bgp.COMMUNITY_NO_EXPORT)}))
+	if communities := a.all(); len(communities) > 0 {
+		list = append(list, bgp.NewPathAttributeCommunities(communities))
 	}
 	if path4 != nil {
 		list = append(list, path4)

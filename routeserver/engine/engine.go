@@ -29,6 +29,9 @@ type Config struct {
 	ClusterID [4]byte
 	MaxRoutes int           // that one peer may announce; 0: no bound
 	StaleTime time.Duration // how long the routes of a peer that restarts are kept at most; 0: they are not
+
+	// LongLived is how long routes of a family are kept after that at most, as the least preferred; 0: they are not.
+	LongLived [wire.Families]time.Duration
 }
 
 // Engine is the route server's state.
@@ -78,9 +81,11 @@ type Peer struct {
 	Families [wire.Families]bool
 	Queue    *out.Queue
 	Since    time.Time
-	stale    [wire.Families]map[string]*rib.Route // during the peer's enhanced refresh, or after its restart
-	waiting  [wire.Families]bool                  // for the End-of-RIB marker after its restart
-	patience *time.Timer                          // bounds that
+	stale    [wire.Families]map[string]*rib.Route // during the peer's enhanced refresh
+	kept     [wire.Families]*kept                 // after its restart, until the End-of-RIB marker
+	since    time.Time                            // when those began to be stale
+	until    time.Time                            // bounds the wait for the marker
+	patience *time.Timer                          // ends it
 	config   ruleset.Peer
 	restart  wire.Restart
 	tally    *Tally

@@ -40,16 +40,16 @@ func Judge(set *ruleset.Set, peer string, f wire.Family, a *wire.Attributes) (en
 	return "", reason
 }
 
-// claim makes a route of an accepted group the one with its key. If another peer's route has the key, the one wins whose
-// endpoint owns the NLRI's route distinguisher, else the first; so nobody can take over another's routes by
-// announcing the same NLRI.
-func (e *Engine) claim(t *transaction, f wire.Family, key string, r *rib.Route, endpoint string) bool {
+// claim makes a route, which is to be an accepted group's, the one with its key. If another peer's route has the key, the
+// one wins whose endpoint owns the NLRI's route distinguisher, else the first that is not the least preferred; so nobody can
+// take over another's routes by announcing the same NLRI.
+func (e *Engine) claim(t *transaction, f wire.Family, key string, r *rib.Route, g *rib.Group, endpoint string) bool {
 	owner := e.table.Owner(f, key)
 	if owner == nil || owner == r {
 		e.table.SetOwner(f, key, r)
 		return true
 	}
-	if e.ownsRD(f, owner, owner.Group.Endpoint) || !e.ownsRD(f, r, endpoint) {
+	if !e.outranks(f, r, g, endpoint, owner) {
 		return false
 	}
 	e.table.SetOwner(f, key, r)
@@ -94,21 +94,20 @@ func (e *Engine) release(f wire.Family, key string, r *rib.Route) bool {
 	return false
 }
 
-// promote gives a free key to a duplicate that waits for it: the owner of the RD, else the first.
+// promote gives a free key to the duplicate that outranks the others that wait for it, or the first.
 func (e *Engine) promote(t *transaction, f wire.Family, key string) {
 	line := e.table.Waiting(f, key)
 	if len(line) == 0 || e.table.Owner(f, key) != nil {
 		return
 	}
 	next := line[0]
-	for _, r := range line {
-		endpoint, _ := Judge(e.set, r.Group.Peer, f, r.Group.Attributes)
-		if e.ownsRD(f, r, endpoint) {
+	for _, r := range line[1:] {
+		endpoint, _ := e.candidate(r.Group)
+		if e.outranks(f, r, r.Group, endpoint, next) {
 			next = r
-			break
 		}
 	}
-	endpoint, _ := Judge(e.set, next.Group.Peer, f, next.Group.Attributes)
+	endpoint, _ := e.candidate(next.Group)
 	if endpoint == "" {
 		return
 	}
@@ -121,7 +120,8 @@ func (e *Engine) promote(t *transaction, f wire.Family, key string) {
 	e.emit(t, []string{next.NLRI}, nil, g)
 }
 
-// contest gives duplicates their keys whose endpoints, which have changed, own the route distinguisher now.
+// contest gives duplicates their keys whose endpoints, which have changed, own the route distinguisher now; and others those
+// of the least preferred routes that do not any more.
 func (e *Engine) contest(t *transaction, endpoints []string) {
 	for _, name := range endpoints {
 		site := e.set.Site(name)
@@ -129,16 +129,11 @@ func (e *Engine) contest(t *transaction, endpoints []string) {
 			continue
 		}
 		for _, g := range e.table.In(site.Peer).Groups() {
-			if endpoint, _ := Judge(e.set, g.Peer, g.Family, g.Attributes); !g.Twin || endpoint != name {
+			if endpoint, _ := Judge(e.set, g.Peer, g.Family, g.Attributes); !g.Twin && !e.last(g) || endpoint != name {
 				continue
 			}
 			for _, r := range append([]*rib.Route(nil), g.Routes()...) {
-				key := g.Family.Key(r.NLRI)
-				if owner := e.table.Owner(g.Family, key); owner != nil && e.ownsRD(g.Family, r, name) {
-					e.table.SetOwner(g.Family, key, nil)
-					e.demote(t, key, owner)
-					e.promote(t, g.Family, key)
-				}
+				e.challenge(t, g.Family, g.Family.Key(r.NLRI))
 			}
 		}
 	}
@@ -162,10 +157,11 @@ func (e *Engine) group(in *rib.In, f wire.Family, a *wire.Attributes) *rib.Group
 }
 
 // wanted are those of a peer's route targets with which it is sent a group's routes: none without a session that carries
-// the family, none if the routes' communities keep them from it, and none that it has not asked for if it constrains routes.
+// the family, none if the routes' communities keep them from it, none that are long-lived stale if it does not know what
+// that is, and none that it has not asked for if it constrains routes.
 func (e *Engine) wanted(peer string, g *rib.Group, targets string) string {
 	p := e.peers[peer]
-	if p == nil || !p.Families[g.Family] || !g.Scope.Reaches(p.Queue.Kind.External) {
+	if p == nil || !p.Families[g.Family] || !g.Scope.Reaches(p.Queue.Kind.External) || e.last(g) && !p.restart.LongLived {
 		return ""
 	}
 	return p.narrow(targets)

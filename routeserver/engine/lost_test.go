@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"weft/routeserver/wire"
 )
@@ -56,26 +58,24 @@ func (w *world) anyRestart() wire.Restart {
 	if w.r.IntN(3) == 0 {
 		return wire.Restart{}
 	}
-	r := wire.Restart{Offered: true, Restarting: w.r.IntN(2) == 0, Seconds: 600}
+	r := wire.Restart{Offered: true, Restarting: w.r.IntN(2) == 0, Notification: w.r.IntN(2) == 0, Seconds: 600 * uint16(min(1, w.r.IntN(5)))}
+	r.LongLived = w.r.IntN(3) > 0
 	forwarding := w.r.IntN(5) > 0
 	for f := range wire.Families {
 		r.Families[f] = w.r.IntN(8) > 0
 		r.Forwarding[f] = r.Families[f] && forwarding && w.r.IntN(8) > 0
+		if r.LongLived && w.r.IntN(4) > 0 {
+			r.LongStale[f], r.LongForwarding[f] = time.Hour, forwarding && w.r.IntN(8) > 0
+		}
 	}
 	return r
 }
 
-// lose breaks a session without a NOTIFICATION. Routes that were stale already are not kept once more.
+// lose breaks a session without a NOTIFICATION, or with one that is taken for that.
 func (w *world) lose(s *speaker) string {
 	w.engine.Lose(s.peer, "test")
 	w.keep(s)
-	for key, a := range w.said[s.name] {
-		if s.peer.restart.Offered && s.peer.restart.Families[a.family] && !w.stale[s.name][key] {
-			w.stale[s.name][key], w.lost[s.name] = true, true
-		} else {
-			w.unsay(s.name, key)
-		}
-	}
+	w.lost[s.name] = w.stay(s)
 	return s.name + " is lost"
 }
 
@@ -93,16 +93,31 @@ func (w *world) connect(name string) string {
 	}
 	delete(w.kept, name)
 	for f := range wire.Families {
-		if s.waiting[f] = w.lost[name] && families[f] && restart.Offered && restart.Families[f] && restart.Forwarding[f]; !s.waiting[f] {
+		forwards := restart.Families[f] && restart.Forwarding[f]
+		if w.long[name][f] {
+			forwards = restart.LongForwarding[f]
+		}
+		if s.waiting[f] = w.anyStale(name, f) && families[f] && restart.Offered && forwards; !s.waiting[f] {
 			w.dropStale(name, f)
 		}
+		s.long[f] = s.waiting[f] && w.long[name][f]
 	}
 	delete(w.lost, name)
+	delete(w.long, name)
 	text := fmt.Sprintf("%s comes up with %v and %+v", name, families, restart)
 	for range w.r.IntN(4) {
 		text += "; " + w.announces(s)
 	}
 	return text
+}
+
+func (w *world) anyStale(name string, f wire.Family) bool {
+	for key := range w.stale[name] {
+		if w.said[name][key].family == f {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *world) dropStale(name string, f wire.Family) {
@@ -116,30 +131,39 @@ func (w *world) dropStale(name string, f wire.Family) {
 // time is over for a restart: a PE sends End-of-RIB markers or should have, or is not back, or the route server itself
 // has waited long enough.
 func (w *world) time() string {
-	n, gone := w.r.IntN(12), sortedKeys(w.lost)
+	n, gone := w.r.IntN(12), slices.DeleteFunc(sortedKeys(w.lost), func(name string) bool { return !w.lost[name] })
 	switch {
 	case n == 0:
 		w.engine.Proceed()
 		return "the route server's restart is over"
 	case n < 5 && len(gone) > 0:
 		name := gone[w.r.IntN(len(gone))]
-		if lost := w.engine.lost[name]; lost != nil {
-			w.engine.Expire(name, lost.until)
-			w.forget(name)
-			return name + " is not back in time"
+		lost := w.engine.lost[name]
+		switch {
+		case lost == nil:
+			w.t.Fatalf("the routes of %s are not kept", name)
+		case w.r.IntN(3) == 0:
+			return w.lapse(name)
 		}
-		w.t.Fatalf("the routes of %s are not kept", name)
+		w.engine.Expire(name, lost.until)
+		w.expire(name)
+		return name + " is not back in time"
 	}
 	s := w.anySpeaker()
 	if s == nil {
 		return "nothing"
 	}
-	if w.r.IntN(4) == 0 {
+	switch w.r.IntN(8) {
+	case 0:
 		w.engine.Hasten(s.peer)
 		for f := range wire.Families {
-			w.complete(s, f)
+			if !s.long[f] {
+				w.complete(s, f)
+			}
 		}
 		return s.name + " has had its time"
+	case 1:
+		return w.lapse(s.name)
 	}
 	for f := range wire.RTC {
 		if w.r.IntN(4) > 0 {
@@ -152,7 +176,7 @@ func (w *world) time() string {
 
 func (w *world) complete(s *speaker, f wire.Family) {
 	if s.waiting[f] {
-		s.waiting[f] = false
+		s.waiting[f], s.long[f], s.spent[f] = false, false, false
 		w.dropStale(s.name, f)
 	}
 }

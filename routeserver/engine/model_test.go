@@ -29,7 +29,7 @@ type candidate struct {
 }
 
 // candidates are, by route, those among which the winner is: the one whose endpoint owns the route distinguisher, else
-// any (the first that came, which this model does not know).
+// any (the first that came, which this model does not know), but a long-lived stale one only if all are.
 func (w *world) candidates() map[string][]candidate {
 	all := map[string][]candidate{}
 	for announcer, routes := range w.said {
@@ -42,6 +42,9 @@ func (w *world) candidates() map[string][]candidate {
 		}
 	}
 	for route, rivals := range all {
+		if slices.ContainsFunc(rivals, func(c candidate) bool { return !c.longLived() }) {
+			all[route] = slices.DeleteFunc(slices.Clone(rivals), candidate.longLived)
+		}
 		for _, c := range rivals {
 			if c.rd == c.endpoint.RD {
 				all[route] = []candidate{c}
@@ -54,7 +57,7 @@ func (w *world) candidates() map[string][]candidate {
 // delivery is with which route targets a PE gets a candidate's route; empty: it does not.
 func (w *world) delivery(peer string, c candidate) string {
 	s := w.speakers[peer]
-	if c.home && s.external() {
+	if c.home && s.external() || c.longLived() && !s.peer.restart.LongLived {
 		return ""
 	}
 	var rts []string
@@ -98,7 +101,8 @@ func (w *world) expected(seen map[string]map[string]entry) map[string]map[string
 		}
 		for peer := range w.speakers {
 			if rts := w.delivery(peer, winner); rts != "" {
-				want[peer][winner.text] = entry{winner.announcer, rts, winner.as + crossed(winner.announcement, w.speakers[peer]), winner.family}
+				as := winner.as + crossed(winner.announcement, w.speakers[peer]) + marked(winner.all())
+				want[peer][winner.text] = entry{winner.announcer, rts, as, winner.family}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"weft/routeserver/out"
 	"weft/routeserver/rib"
@@ -77,13 +78,13 @@ func (e *Engine) sources(peer string) map[string]bool {
 }
 
 // Down says that a peer's session is over: its routes are withdrawn from everybody, and nothing is sent to it.
-func (e *Engine) Down(p *Peer, why string) { e.down(p, why, [wire.Families]bool{}) }
+func (e *Engine) Down(p *Peer, why string) { e.down(p, why, false) }
 
-// down ends a session; the routes of some families are kept, stale.
-func (e *Engine) down(p *Peer, why string, keep [wire.Families]bool) {
+// down ends a session, gracefully or not.
+func (e *Engine) down(p *Peer, why string, graceful bool) (complete bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p.Queue.Close()
+	complete = p.Queue.Close()
 	if p.membership != nil {
 		p.membership.timer.Stop()
 	}
@@ -91,10 +92,10 @@ func (e *Engine) down(p *Peer, why string, keep [wire.Families]bool) {
 		p.patience.Stop()
 	}
 	if e.peers[p.Name] != p {
-		return
+		return complete
 	}
 	if present, _ := e.set.Peer(p.Name); present != p.config {
-		keep = [wire.Families]bool{}
+		graceful = false
 	}
 	delete(e.peers, p.Name)
 	p.tally.Ended++
@@ -105,12 +106,13 @@ func (e *Engine) down(p *Peer, why string, keep [wire.Families]bool) {
 			g.SetSent(p.Name, "", now())
 		}
 	}
-	kept := e.keep(p, keep)
+	kept := e.keep(p, graceful)
 	text := fmt.Sprintf("session with %s is down: %s", p.Name, why)
 	if kept > 0 {
-		text += fmt.Sprintf("; its routes (%d) are kept for %s at most", kept, e.patience(p.restart))
+		text += fmt.Sprintf("; its routes (%d) are kept until %s at most", kept, e.staleOf(p.Name).Until.UTC().Format(time.RFC3339))
 	}
 	e.Events.Add("session-down", p.Name, text)
+	return complete
 }
 
 // Refresh answers a ROUTE-REFRESH (RFC 2918), or begins and ends the peer's own refresh (RFC 7313). enhanced says that
@@ -126,7 +128,7 @@ func (e *Engine) Refresh(p *Peer, f wire.Family, kind uint8, enhanced bool) {
 		e.refreshAsked(p, kind, enhanced)
 	case kind == wire.RefreshRequest:
 		e.resend(p, f, enhanced)
-	case p.waiting[f]: // its routes are stale already, until its End-of-RIB
+	case p.kept[f] != nil: // its routes are stale already, until its End-of-RIB
 	case kind == wire.RefreshBegin:
 		in := e.table.In(p.Name)
 		p.stale[f] = make(map[string]*rib.Route, len(in.Routes(f)))

@@ -19,6 +19,7 @@ type Snapshot struct {
 	Up         bool
 	Families   [wire.Families]bool
 	External   bool     // the peer is of another AS
+	LongLived  bool     // the peer knows what LLGR_STALE means (RFC 9494)
 	Constrains bool     // the peer asks for route targets (RFC 4684)
 	Settled    bool     // and has asked
 	Asked      []string // NLRIs
@@ -30,7 +31,7 @@ func (e *Engine) Snapshot(peer string) Snapshot {
 	defer e.mu.Unlock()
 	s := Snapshot{At: now().UTC(), Set: e.set}
 	if p := e.peers[peer]; p != nil {
-		s.Up, s.Families, s.External = true, p.Families, p.Queue.Kind.External
+		s.Up, s.Families, s.External, s.LongLived = true, p.Families, p.Queue.Kind.External, p.restart.LongLived
 		if m := p.membership; m != nil {
 			s.Constrains, s.Settled, s.Asked = true, m.settled, slices.Collect(maps.Values(m.asked))
 		}
@@ -39,9 +40,9 @@ func (e *Engine) Snapshot(peer string) Snapshot {
 		for _, g := range in.Groups() {
 			sent, to := g.SentTo(peer)
 			for _, r := range g.Routes() {
-				s.In = append(s.In, plainView(AdjIn, g, r))
+				s.In = append(s.In, e.plainView(AdjIn, g, r))
 				if to {
-					v := plainView(AdjOut, g, r)
+					v := e.plainView(AdjOut, g, r)
 					v.To, v.Targets = peer, sent.Targets
 					s.Out = append(s.Out, v)
 				}
@@ -51,9 +52,9 @@ func (e *Engine) Snapshot(peer string) Snapshot {
 	return s
 }
 
-func plainView(table string, g *rib.Group, r *rib.Route) View {
+func (e *Engine) plainView(table string, g *rib.Group, r *rib.Route) View {
 	return View{
 		Table: table, NLRI: r.NLRI, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, Targets: g.Attributes.RTs,
-		Attributes: g.Attributes, Received: time.Unix(0, r.Received),
+		Attributes: g.Attributes, Received: time.Unix(0, r.Received), LongLived: e.last(g),
 	}
 }

@@ -28,6 +28,8 @@ type speaker struct {
 	flight   []out.Taken      // what a slow one has begun to take
 
 	waiting [wire.Families]bool            // for its own End-of-RIB, after its restart
+	long    [wire.Families]bool            // and its routes from before were long-lived when it came back
+	spent   [wire.Families]bool            // and their time is over
 	again   [wire.Families]map[string]bool // routes that it has not said again since its enhanced refresh began
 
 	constrains, settled, spoil bool // speaks RT-Constrain; has said what it wants; sends malformed UPDATEs
@@ -199,9 +201,11 @@ func (s *speaker) refreshed(f wire.Family, kind uint8) {
 
 func (s *speaker) updated(u *bgp.BGPUpdate) {
 	var rts []string
-	hop := ""
+	hop, mark := "", ""
 	for _, a := range u.PathAttributes {
 		switch a := a.(type) {
+		case *bgp.PathAttributeCommunities:
+			mark = marked(a.Value)
 		case *bgp.PathAttributeMpReachNLRI:
 			hop = a.Nexthop.Unmap().String()
 		case *bgp.PathAttributeExtendedCommunities:
@@ -222,7 +226,7 @@ func (s *speaker) updated(u *bgp.BGPUpdate) {
 					continue // the route server asks for everything
 				}
 				text := n.NLRI.String()
-				s.rib[text] = entry{"", strings.Join(rts, " "), described(f, hop, n.NLRI) + borderOf(u.PathAttributes), f}
+				s.rib[text] = entry{"", strings.Join(rts, " "), described(f, hop, n.NLRI) + borderOf(u.PathAttributes) + mark, f}
 				delete(s.remnants, text)
 				delete(s.fading, text)
 			}

@@ -245,7 +245,7 @@ func (e *Engine) admit(t *transaction, s step) {
 	e.table.Judge(g, s.endpoint, "")
 	for _, r := range append([]*rib.Route(nil), g.Routes()...) {
 		key := g.Family.Key(r.NLRI)
-		if e.claim(t, g.Family, key, r, s.endpoint) {
+		if e.claim(t, g.Family, key, r, g, s.endpoint) {
 			e.tell(Announced, g, []string{r.NLRI}, "", "")
 			continue
 		}

@@ -82,6 +82,9 @@ func (e *Engine) drop(m *mover, in *rib.In, f wire.Family, key string, r *rib.Ro
 	if p := e.peers[in.Peer]; p != nil && p.stale[f] != nil {
 		delete(p.stale[f], key)
 	}
+	if k := e.keptOf(in.Peer, f); k != nil {
+		delete(k.routes, key)
+	}
 	e.history.withdrawn(in.Peer, f, key, r)
 	e.tell(Withdrawn, r.Group, []string{r.NLRI}, "", "")
 	m.note(in.Peer, f, nil, r.NLRI)
@@ -105,6 +108,9 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 		if p.stale[f] != nil {
 			delete(p.stale[f], key)
 		}
+		if p.kept[f] != nil {
+			delete(p.kept[f].routes, key)
+		}
 		if r != nil && r.NLRI == nlri && (r.Group == g || r.Group.Twin && r.Group.Attributes.Equal(g.Attributes)) {
 			p.tally.Repeated++
 			continue // nothing new
@@ -124,27 +130,40 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 			}
 		}
 		r.NLRI, r.Received = nlri, received
-		to, freed := e.seat(&m, in, f, key, r, g)
-		e.table.Put(in, key, r, to)
-		kind := Announced
-		if to.Endpoint == "" {
-			kind = Quarantined
+		m.note(in.Peer, f, u.Attributes, nlri)
+		if to := e.place(&m, in, key, r, old, g); to.Endpoint == "" {
 			p.tally.Refused[to.Reason]++
 			suspects++
-		}
-		e.tell(kind, to, []string{nlri}, "", "")
-		m.note(in.Peer, f, u.Attributes, nlri)
-		m.move(nlri, old, to)
-		if freed {
-			m.flush()
-			e.promote(m.t, f, key)
 		}
 	}
 	m.flush()
 	e.table.Tidy(in, g)
+	if e.last(g) {
+		for _, nlri := range u.Reach {
+			e.challenge(nil, f, f.Key(nlri))
+		}
+	}
 	if suspects > 0 && g.Reason != rib.Loop { // external peers send back what they get; that is no news
 		e.quarantined(g, u, suspects)
 	}
+}
+
+// place puts a route into the group for its attributes, or that group's twin, and sends it on from there. old is the group
+// whose recipients have it.
+func (e *Engine) place(m *mover, in *rib.In, key string, r *rib.Route, old, g *rib.Group) (to *rib.Group) {
+	to, freed := e.seat(m, in, g.Family, key, r, g)
+	e.table.Put(in, key, r, to)
+	kind := Announced
+	if to.Endpoint == "" {
+		kind = Quarantined
+	}
+	e.tell(kind, to, []string{r.NLRI}, "", "")
+	m.move(r.NLRI, old, to)
+	if freed {
+		m.flush()
+		e.promote(m.t, g.Family, key)
+	}
+	return to
 }
 
 // seat finds where a route with a group's attributes goes: the group, or its twin if another peer has the key. freed says
@@ -157,7 +176,7 @@ func (e *Engine) seat(m *mover, in *rib.In, f wire.Family, key string, r *rib.Ro
 		}
 		return g, freed
 	}
-	if e.claim(m.t, f, key, r, g.Endpoint) {
+	if e.claim(m.t, f, key, r, g, g.Endpoint) {
 		return g, false
 	}
 	e.table.Wait(f, key, r)

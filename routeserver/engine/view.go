@@ -44,7 +44,8 @@ type View struct {
 	Attributes     *wire.Attributes
 	Received       time.Time
 	Sent           time.Time // zero if it is not written yet
-	Stale          bool      // from before its peer's session was lost
+	StaleUntil     time.Time // when it goes, being from before its peer's session was lost; zero: it is not
+	LongLived      bool      // it carries LLGR_STALE: such routes are the least preferred
 }
 
 // Select lists routes, sorted by peer, endpoint and NLRI. more says that there are others beyond the limit.
@@ -146,7 +147,7 @@ func sorted(g *rib.Group) []*rib.Route { return slices.SortedFunc(slices.Values(
 func (e *Engine) view(table string, g *rib.Group, r *rib.Route) View {
 	return View{
 		Table: table, NLRI: r.NLRI, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, Targets: g.Attributes.RTs,
-		Reason: g.Reason, Attributes: g.Attributes, Received: time.Unix(0, r.Received), Stale: e.isStale(g.Peer, g.Family, r),
+		Reason: g.Reason, Attributes: g.Attributes, Received: time.Unix(0, r.Received), StaleUntil: e.staleUntil(g.Peer, g.Family, r), LongLived: e.last(g),
 	}
 }
 
@@ -171,11 +172,38 @@ func (e *Engine) sent(g *rib.Group, r *rib.Route, s rib.Sent) View {
 type PeerView struct {
 	Name, Address        string
 	In, Quarantined, Out int
-	Stale                int       // routes from before its session was lost
-	StaleUntil           time.Time // when they go, if it is not back; zero: it is, or there are none
+	Stale                Staleness
 	Up                   bool
 	Families             []string
 	Account              *Account
+}
+
+// Staleness is what is kept of a peer from before its session was lost.
+type Staleness struct {
+	Routes    int
+	LongLived int       // of these
+	From      time.Time // when others become so, if the peer is not back; zero: none do
+	Until     time.Time // when the last of them go
+}
+
+func (e *Engine) staleOf(peer string) (s Staleness) {
+	for f := range wire.Families {
+		k := e.keptOf(peer, f)
+		if k == nil || len(k.routes) == 0 {
+			continue
+		}
+		s.Routes += len(k.routes)
+		if end := e.end(peer, k); end.After(s.Until) {
+			s.Until = end
+		}
+		switch l := e.lost[peer]; {
+		case k.longLived():
+			s.LongLived += len(k.routes)
+		case l != nil && k.term > 0:
+			s.From = l.until
+		}
+	}
+	return s
 }
 
 // PeerViews lists all peers of the rule set, sorted by name.
@@ -197,7 +225,7 @@ func (e *Engine) PeerViews() []PeerView {
 		if in := e.table.Ins()[name]; in != nil {
 			v.In, v.Quarantined = in.Len(), in.Quarantined()
 		}
-		v.Stale, v.StaleUntil = e.staleOf(name)
+		v.Stale = e.staleOf(name)
 		if p := e.peers[name]; p != nil {
 			v.Up = true
 			for f := range wire.Families {
@@ -226,6 +254,7 @@ type Path struct {
 	ToFamilies             [wire.Families]bool
 	ToASN                  uint32 // of the recipient's PE
 	ToExternal             bool   // which is not ours
+	ToLongLived            bool   // it knows what LLGR_STALE means
 	Constrains             bool   // the recipient's PE asks for route targets
 	Wanted                 string // those of Targets that it asked for
 	FromUnknown, ToUnknown bool
@@ -249,7 +278,7 @@ func (e *Engine) Path(from, to string) Path {
 	}
 	if s := e.peers[b.Peer]; s != nil {
 		p.ToSession, p.ToFamilies = s.Since, s.Families
-		p.ToASN, p.ToExternal = s.config.ASN, s.Queue.Kind.External
+		p.ToASN, p.ToExternal, p.ToLongLived = s.config.ASN, s.Queue.Kind.External, s.restart.LongLived
 		p.Constrains, p.Wanted = s.membership != nil, s.narrow(p.Targets)
 	}
 	present := map[string]bool{}

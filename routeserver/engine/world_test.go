@@ -33,6 +33,8 @@ type world struct {
 	said     map[string]map[string]announcement // by peer, then by route
 	stale    map[string]map[string]bool         // of those, the ones from before the session was lost
 	lost     map[string]bool                    // PEs without a session whose routes are kept
+	long     map[string][wire.Families]bool     // families of those that are long-lived stale
+	restarts map[string]wire.Restart            // what those PEs had said
 	kept     map[string]map[string]entry        // what PEs without a session keep of what they were sent
 	doing    string                             // to the rule set
 	parted   map[string]bool                    // PEs that lost access to something while the route server restarts
@@ -48,7 +50,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	w := &world{
 		t: t, r: rand.New(rand.NewPCG(seed, 1<<32)), document: &ruleset.Document{Generation: 1},
 		speakers: map[string]*speaker{}, said: map[string]map[string]announcement{}, stale: map[string]map[string]bool{},
-		lost: map[string]bool{}, kept: map[string]map[string]entry{}, parted: map[string]bool{},
+		lost: map[string]bool{}, long: map[string][wire.Families]bool{}, restarts: map[string]wire.Restart{}, kept: map[string]map[string]entry{}, parted: map[string]bool{},
 	}
 	w.families = w.someFamilies()
 	var err error
@@ -76,7 +78,7 @@ func (w *world) open() {
 	}
 	w.engine, err = New(Config{
 		Name: "rs", ASN: 65000, RouterID: [4]byte{10, 0, 0, 254}, ClusterID: [4]byte{10, 0, 0, 254},
-		StaleTime: time.Hour, MembershipWait: time.Hour,
+		StaleTime: time.Hour, LongLived: longLived(2 * time.Hour), MembershipWait: time.Hour,
 	}, w.store, nil)
 	if err != nil {
 		w.t.Fatal(err)
@@ -101,7 +103,9 @@ func (w *world) kill() {
 		}
 	}
 	for _, l := range e.lost {
-		l.timer.Stop()
+		if l.timer != nil {
+			l.timer.Stop()
+		}
 	}
 	if e.deferral != nil {
 		e.deferral.timer.Stop()
@@ -172,6 +176,7 @@ func sortedKeys[V any](m map[string]V) []string {
 func (w *world) forget(name string) {
 	w.said[name], w.stale[name] = map[string]announcement{}, map[string]bool{}
 	delete(w.lost, name)
+	delete(w.long, name)
 }
 
 func (w *world) unsay(name, key string) {

@@ -97,11 +97,13 @@ type model struct {
 // claim is a route that may be accepted, and the endpoint whose it would be.
 type claim struct {
 	place
-	endpoint ruleset.Endpoint
-	scope    wire.Scope
+	endpoint  ruleset.Endpoint
+	scope     wire.Scope
+	longLived bool // stale
 }
 
-// rivals gives, per key, the routes that may have it: the one whose endpoint owns the route distinguisher, else all.
+// rivals gives, per key, the routes that may have it: the one whose endpoint owns the route distinguisher, else all that are
+// not long-lived stale, else all.
 func (m *model) rivals() map[string][]claim {
 	owners := map[string]ruleset.Endpoint{}
 	for _, e := range m.document.Endpoints {
@@ -119,7 +121,7 @@ func (m *model) rivals() map[string][]claim {
 			continue
 		}
 		key := v.Family.String() + v.Family.Key(v.NLRI)
-		c := claim{place{v.Family, v.NLRI, v.Peer}, e, v.Attributes.Scope()}
+		c := claim{place{v.Family, v.NLRI, v.Peer}, e, v.Attributes.Scope(), v.LongLived}
 		switch owns := v.Family.Distinguisher(v.NLRI) == e.RD; {
 		case owns:
 			rivals[key], owned[key] = []claim{c}, true
@@ -127,12 +129,18 @@ func (m *model) rivals() map[string][]claim {
 			rivals[key] = append(rivals[key], c)
 		}
 	}
+	for key, list := range rivals {
+		if slices.ContainsFunc(list, func(c claim) bool { return !c.longLived }) {
+			rivals[key] = slices.DeleteFunc(list, func(c claim) bool { return c.longLived })
+		}
+	}
 	return rivals
 }
 
 // targets are the route targets with which the peer is to have a route.
 func (m *model) targets(c claim) []string {
-	if !m.snapshot.Up || !m.snapshot.Families[c.family] || !c.scope.Reaches(m.snapshot.External) {
+	s := m.snapshot
+	if !s.Up || !s.Families[c.family] || !c.scope.Reaches(s.External) || c.longLived && !s.LongLived {
 		return nil
 	}
 	e := c.endpoint

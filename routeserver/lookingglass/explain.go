@@ -97,10 +97,21 @@ func announced(peer string, v engine.View) Step {
 	if hop := v.Attributes.Hop(); hop != "" {
 		text += " with next hop " + hop
 	}
-	if v.Stale {
-		text += fmt.Sprintf("; stale, kept while %s restarts", peer)
-	}
+	text += staleness(peer, v)
 	return Step{"announced", true, text, moment(v.Received)}
+}
+
+func staleness(peer string, v engine.View) string {
+	switch until := v.StaleUntil.UTC().Format(time.RFC3339); {
+	case v.StaleUntil.IsZero() && v.LongLived:
+		return "; long-lived stale when it came"
+	case v.StaleUntil.IsZero():
+		return ""
+	case v.LongLived:
+		return fmt.Sprintf("; long-lived stale, kept until %s at most, since %s is not back in time", until, peer)
+	default:
+		return fmt.Sprintf("; stale, kept until %s at most, while %s restarts", until, peer)
+	}
 }
 
 func accepted(p *engine.Path, v engine.View, from, to string) RouteExplanation {
@@ -134,6 +145,10 @@ func accepted(p *engine.Path, v engine.View, from, to string) RouteExplanation {
 	}
 	if scope := v.Attributes.Scope(); !scope.Reaches(p.ToExternal) {
 		add("scope", false, time.Time{}, "its community %s keeps it from %s", scope, p.ToPeer)
+		return x
+	}
+	if v.LongLived && !p.ToLongLived {
+		add("long-lived", false, time.Time{}, "it is long-lived stale, and %s does not speak long-lived graceful restart", p.ToPeer)
 		return x
 	}
 	if p.Constrains && !add("asked", p.Wanted != "", time.Time{}, "%s", asking(p)) {

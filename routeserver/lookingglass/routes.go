@@ -26,6 +26,8 @@ type Route struct {
 	SentAt     *time.Time     `json:"sent_at,omitempty"`
 	Reason     string         `json:"reason,omitempty"`
 	Stale      bool           `json:"stale,omitempty"` // from before the peer's session was lost
+	StaleUntil *time.Time     `json:"stale_until,omitempty"`
+	LongLived  bool           `json:"long_lived,omitempty"` // stale for long: the least preferred
 	Attributes map[string]any `json:"attributes"`
 	Details    map[string]any `json:"details"`
 }
@@ -36,7 +38,7 @@ func Describe(v engine.View) Route {
 		Table: v.Table, Family: v.Family.String(), NLRI: v.Family.Text(v.NLRI),
 		Key: hex.EncodeToString([]byte(v.Family.Key(v.NLRI))), Endpoint: v.Endpoint, Peer: v.Peer, To: v.To, Pool: v.Pool,
 		RD: v.Family.Distinguisher(v.NLRI), RTs: targets(v.Targets), NextHop: v.Attributes.Hop(),
-		ReceivedAt: moment(v.Received), SentAt: moment(v.Sent), Reason: string(v.Reason), Stale: v.Stale,
+		ReceivedAt: moment(v.Received), SentAt: moment(v.Sent), Reason: string(v.Reason), Stale: !v.StaleUntil.IsZero(), StaleUntil: moment(v.StaleUntil), LongLived: v.LongLived,
 		Attributes: v.Attributes.Describe(), Details: v.Family.Fields(v.NLRI),
 	}
 	return r

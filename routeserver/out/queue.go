@@ -112,16 +112,18 @@ func (q *Queue) OnWritten(done func(ok bool)) {
 	}
 }
 
-// Close drops everything; nothing can be appended any more.
-func (q *Queue) Close() {
+// Close drops everything; nothing can be appended any more. It says whether everything had been written.
+func (q *Queue) Close() (complete bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	complete = q.written == q.appended
 	q.closed = true
 	q.items, q.routes = nil, 0
 	for _, w := range q.waiting {
 		w.done(false)
 	}
 	q.waiting = nil
+	return complete
 }
 
 // Backlog is the number of routes that wait.

@@ -53,6 +53,7 @@ type Group struct {
 	Family     wire.Family
 	Attributes *wire.Attributes
 	Scope      wire.Scope // how far its communities let it go
+	LongLived  bool       // its routes carry LLGR_STALE
 	Endpoint   string     // the owner; empty in quarantine
 	Reason     Reason     // empty unless in quarantine
 	Twin       bool       // holds the routes of its attributes that are duplicates

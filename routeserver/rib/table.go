@@ -90,7 +90,7 @@ func (in *In) Groups() []*Group {
 func (in *In) Group(f wire.Family, a *wire.Attributes, twin bool) (g *Group, fresh bool) {
 	key := groupKey{f, *a, twin}
 	if g = in.groups[key]; g == nil {
-		g = &Group{Peer: in.Peer, Family: f, Attributes: a, Scope: a.Scope(), Twin: twin}
+		g = &Group{Peer: in.Peer, Family: f, Attributes: a, Scope: a.Scope(), LongLived: a.HasCommunity(wire.LongLivedStale), Twin: twin}
 		in.groups[key] = g
 		return g, true
 	}

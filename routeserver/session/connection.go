@@ -40,6 +40,7 @@ type connection struct {
 	declined [wire.Families]bool // families that the peer wants and was not offered
 	state    string
 	closing  error        // why we end it
+	cut      bool         // it ends before the peer has been told everything
 	peering  *engine.Peer // once established
 	began    time.Time
 	up       time.Time     // when it was established
@@ -156,7 +157,7 @@ func (c *connection) reason(err error) error {
 	var n *wire.Notification
 	switch {
 	case errors.As(c.closing, &n):
-		return n
+		return c.harden(n)
 	case c.closing != nil:
 		return cause(c.closing)
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -165,9 +166,22 @@ func (c *connection) reason(err error) error {
 		return errors.New("the peer closed the connection")
 	}
 	if errors.As(err, &n) {
-		return n
+		return c.harden(n)
 	}
 	return cause(err)
+}
+
+// soft says whether both sides keep routes also after a NOTIFICATION that is not a hard reset (RFC 8538).
+func (c *connection) soft() bool {
+	return c.server.RestartTime > 0 && c.remote != nil && c.remote.Restart.Notification
+}
+
+// harden makes a hard reset of a NOTIFICATION that we send where the peer is to keep nothing of us, and knows the difference.
+func (c *connection) harden(n *wire.Notification) *wire.Notification {
+	if !n.Received && c.soft() && (n.Final() || c.cut) {
+		return n.Harden()
+	}
+	return n
 }
 
 func (c *connection) converse() error {
@@ -178,9 +192,10 @@ func (c *connection) converse() error {
 	if s.RestartTime > 0 {
 		// A route server forwards no packets, so it never stops forwarding them.
 		ours.Restart = wire.Restart{
-			Offered: true, Restarting: s.engine.Restarting(), Seconds: uint16(s.RestartTime / time.Second),
-			Families: ours.Families, Forwarding: ours.Families,
+			Offered: true, Restarting: s.engine.Restarting(), Notification: true, Seconds: uint16(s.RestartTime / time.Second),
+			Families: ours.Families, Forwarding: ours.Families, LongForwarding: ours.Families,
 		}
+		ours.Restart.LongLived, ours.Restart.LongStale = s.engine.LongStale(ours.Families)
 	}
 	open, err := ours.Message()
 	if err != nil {

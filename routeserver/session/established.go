@@ -32,11 +32,7 @@ func (c *connection) established(r io.Reader, buf *[]byte) error {
 	err := c.read(r, buf, p)
 	why := c.reason(err)
 	p.Ending.Local = errors.Is(why, errReplaced)
-	if errors.As(why, &p.Ending.Notification) {
-		s.engine.Down(p, why.Error())
-	} else { // the connection broke, or a new one has taken its place
-		s.engine.Lose(p, why.Error())
-	}
+	c.part(p, why)
 	close(stop)
 	// The writer may be in the middle of a message to a peer that takes nothing.
 	_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second))
@@ -44,6 +40,39 @@ func (c *connection) established(r io.Reader, buf *[]byte) error {
 		return failed
 	}
 	return err
+}
+
+// flushWait is how long a session that ends softly goes on writing what waits.
+const flushWait = time.Second
+
+// part tells the engine why the session is over: lost, so that graceful restart covers it, if the connection broke or a new
+// one has taken its place, or if both sides take a NOTIFICATION for that. But a peer that keeps our routes has to have been
+// sent every withdrawal before: else it is told to drop them.
+func (c *connection) part(p *engine.Peer, why error) {
+	e := c.server.engine
+	n := (*wire.Notification)(nil)
+	if !errors.As(why, &n) {
+		e.Lose(p, why.Error())
+		return
+	}
+	p.Ending.Notification = n
+	if !c.soft() || n.Hard {
+		e.Down(p, why.Error())
+		return
+	}
+	if !n.Received {
+		written := make(chan bool, 1)
+		p.Queue.OnWritten(func(ok bool) { written <- ok })
+		select {
+		case <-written:
+		case <-time.After(flushWait):
+		}
+	}
+	if complete := e.Lose(p, why.Error()); !complete {
+		c.mu.Lock()
+		c.cut = true
+		c.mu.Unlock()
+	}
 }
 
 func (c *connection) read(r io.Reader, buf *[]byte, p *engine.Peer) error {

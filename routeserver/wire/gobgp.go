@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 )
@@ -44,7 +45,17 @@ func (o *Open) Message() ([]byte, error) {
 				tuples = append(tuples, bgp.NewCapGracefulRestartTuple(bgp.NewFamily(f.AFI(), f.SAFI()), r.Forwarding[f]))
 			}
 		}
-		caps = append(caps, bgp.NewCapGracefulRestart(r.Restarting, false, r.Seconds, tuples))
+		caps = append(caps, bgp.NewCapGracefulRestart(r.Restarting, r.Notification, r.Seconds, tuples))
+	}
+	if r := o.Restart; r.Offered && r.LongLived {
+		var tuples []*bgp.CapLongLivedGracefulRestartTuple
+		for f := range Families {
+			if r.LongStale[f] > 0 {
+				seconds := uint32(r.LongStale[f] / time.Second)
+				tuples = append(tuples, bgp.NewCapLongLivedGracefulRestartTuple(bgp.NewFamily(f.AFI(), f.SAFI()), r.LongForwarding[f], seconds))
+			}
+		}
+		caps = append(caps, bgp.NewCapLongLivedGracefulRestart(tuples))
 	}
 	m, err := bgp.NewBGPOpenMessage(twoOctets(o.ASN), o.HoldTime, netip.AddrFrom4(o.ID),
 		[]bgp.OptionParameterInterface{bgp.NewOptionParameterCapability(caps)})
@@ -74,6 +85,9 @@ func ParseOpen(body []byte) (*Open, error) {
 		}
 		o.capability(capability)
 	}
+	if r := &o.Restart; !r.Offered { // RFC 9494 section 4.5
+		*r = Restart{}
+	}
 	return o, nil
 }
 
@@ -94,10 +108,19 @@ func (o *Open) capability(capability bgp.ParameterCapabilityInterface) {
 	case *bgp.CapExtendedMessage:
 		o.Extended = true
 	case *bgp.CapGracefulRestart:
-		o.Restart = Restart{Offered: true, Restarting: c.Flags&0x08 != 0, Seconds: c.Time}
+		r := &o.Restart
+		r.Offered, r.Restarting, r.Notification, r.Seconds = true, c.Flags&0x08 != 0, c.Flags&0x04 != 0, c.Time
 		for _, t := range c.Tuples {
 			if f, ok := FamilyOf(t.AFI, t.SAFI); ok {
-				o.Restart.Families[f], o.Restart.Forwarding[f] = true, t.Flags&0x80 != 0
+				r.Families[f], r.Forwarding[f] = true, t.Flags&0x80 != 0
+			}
+		}
+	case *bgp.CapLongLivedGracefulRestart:
+		r := &o.Restart
+		r.LongLived = true
+		for _, t := range c.Tuples {
+			if f, ok := FamilyOf(t.AFI, t.SAFI); ok {
+				r.LongStale[f], r.LongForwarding[f] = time.Duration(t.RestartTime)*time.Second, t.Flags&0x80 != 0
 			}
 		}
 	}

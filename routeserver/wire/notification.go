@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Codes of a NOTIFICATION (RFC 4271 section 4.5, RFC 4486, RFC 7313, RFC 9687).
+// Codes of a NOTIFICATION (RFC 4271 section 4.5, RFC 4486, RFC 7313, RFC 8538, RFC 9687).
 const (
 	HeaderError        = 1
 	OpenError          = 2
@@ -35,6 +35,7 @@ const (
 	Rejected           = 5
 	OtherConfiguration = 6
 	Collision          = 7
+	HardReset          = 9
 	UnexpectedOpen     = 1 // of FSMError (RFC 6608): in OpenSent
 	UnexpectedConfirm  = 2 // in OpenConfirm
 	UnexpectedUp       = 3 // in Established
@@ -49,6 +50,7 @@ var errorNames = map[uint8]string{
 var ceaseNames = map[uint8]string{
 	MaxPrefixes: "too many routes", AdminShutdown: "administrative shutdown", Deconfigured: "peer removed",
 	AdminReset: "administrative reset", Rejected: "connection rejected", OtherConfiguration: "other configuration change", Collision: "connection collision",
+	HardReset: "hard reset",
 }
 
 // Notification is a NOTIFICATION message, and as an error the reason why a session ends.
@@ -57,6 +59,7 @@ type Notification struct {
 	Data          []byte
 	Text          string // for people; not on the wire
 	Received      bool   // the neighbour sent it
+	Hard          bool   // as a hard reset, which carries the rest (RFC 8538): nothing is kept by graceful restart
 }
 
 // Error is a sentence about the notification.
@@ -73,6 +76,9 @@ func (n *Notification) Error() string {
 		who = "received"
 	}
 	text := fmt.Sprintf("NOTIFICATION %s: %d/%d %s", who, n.Code, n.Subcode, name)
+	if n.Hard && n.Subcode != HardReset {
+		text += ", hard reset"
+	}
 	if n.Text != "" {
 		text += " (" + n.Text + ")"
 	}
@@ -98,10 +104,26 @@ func ErrorClass(err error) string {
 
 // Message encodes the notification.
 func (n *Notification) Message() []byte {
-	m := header(make([]byte, 0, HeaderLength+2+len(n.Data)), TypeNotification)
+	m := header(make([]byte, 0, HeaderLength+4+len(n.Data)), TypeNotification)
+	if n.Hard && n.Subcode != HardReset {
+		m = append(m, Cease, HardReset)
+	}
 	m = append(m, n.Code, n.Subcode)
 	m = append(m, n.Data...)
 	return finish(m, 0)
+}
+
+// Final says whether the reason is one after which nothing is to be kept of the session (RFC 8538 section 5): the neighbour
+// is not to be there any more, or not as it was.
+func (n *Notification) Final() bool {
+	return n.Code == Cease && (n.Subcode == MaxPrefixes || n.Subcode == AdminShutdown || n.Subcode == Deconfigured || n.Subcode == HardReset)
+}
+
+// Harden is the same reason as a hard reset.
+func (n *Notification) Harden() *Notification {
+	hard := *n
+	hard.Hard = true
+	return &hard
 }
 
 // ParseNotification reads the body of a NOTIFICATION that the neighbour sent.
@@ -110,6 +132,12 @@ func ParseNotification(body []byte) *Notification {
 		return &Notification{Code: 0, Received: true, Text: "truncated"}
 	}
 	n := &Notification{Code: body[0], Subcode: body[1], Data: append([]byte(nil), body[2:]...), Received: true}
+	if n.Code == Cease && n.Subcode == HardReset {
+		n.Hard = true
+		if len(n.Data) >= 2 && errorNames[n.Data[0]] != "" { // gobgp 4.8 leaves the codes out
+			n.Code, n.Subcode, n.Data = n.Data[0], n.Data[1], n.Data[2:]
+		}
+	}
 	// RFC 9003: a shutdown may say why.
 	if n.Code == Cease && (n.Subcode == AdminShutdown || n.Subcode == AdminReset) && len(n.Data) > 1 && int(n.Data[0]) == len(n.Data)-1 {
 		n.Text = fmt.Sprintf("%q", n.Data[1:])

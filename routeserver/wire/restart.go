@@ -1,13 +1,24 @@
 package wire
 
-// Restart is what the graceful restart capability of an OPEN says (RFC 4724 section 3).
+import "time"
+
+// Restart is what the graceful restart capabilities of an OPEN say: that of RFC 4724 section 3, with the bit of RFC 8538, and
+// the one for long-lived graceful restart (RFC 9494 section 3.1), which counts only beside it.
 type Restart struct {
-	Offered    bool // the capability is there
-	Restarting bool // the speaker has restarted, and nobody should wait for its End-of-RIB before sending their own
-	Seconds    uint16
-	Families   [Families]bool // whose routes may be kept while the speaker restarts
-	Forwarding [Families]bool // whose packets it went on forwarding meanwhile
+	Offered      bool // the capability is there
+	Restarting   bool // the speaker has restarted, and nobody should wait for its End-of-RIB before sending their own
+	Notification bool // a NOTIFICATION ends the session gracefully, unless it is a hard reset
+	Seconds      uint16
+	Families     [Families]bool // whose routes may be kept while the speaker restarts
+	Forwarding   [Families]bool // whose packets it went on forwarding meanwhile
+
+	LongLived      bool                    // the other capability is there
+	LongStale      [Families]time.Duration // how long routes may be kept after the restart time; 0: not at all
+	LongForwarding [Families]bool          // Forwarding, for routes kept for longer than the restart time
 }
 
-// MaxRestart is the longest restart time that the capability can say, in seconds.
-const MaxRestart = 1<<12 - 1
+// The longest times that the capabilities can say.
+const (
+	MaxRestart   = (1<<12 - 1) * time.Second
+	MaxLongStale = (1<<24 - 1) * time.Second
+)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weft/routeserver/wire"
 )
 
 func free(t *testing.T) string {
@@ -61,6 +63,9 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{append(good, "--peer-port", "70000"), "--peer-port"},
 		{append(good, "--log-level", "loud"), "loud"},
 		{append(good, "--lease", "9s"), "--lease"},
+		{append(good, "--long-lived-stale-time", "1ms"), "--long-lived-stale-time"},
+		{append(good, "--long-lived-stale-time", "vpnv4=1h,vpnv5=1h"), "vpnv5"},
+		{append(good, "--long-lived-stale-time", "1h", "--restart-time", "0"), "--restart-time is 0"},
 		{append(good, "--twin", "rs2:9179"), "--twin"},
 		{append(good, "--bmp", "collector"), "--bmp"},
 		{append(good, "--bmp", "collector:0"), "--bmp"},
@@ -71,6 +76,15 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	} {
 		if _, err := parse(c.args, io.Discard); err == nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%v: error %v", c.args, err)
+		}
+	}
+	for text, want := range map[string][2]time.Duration{"0": {}, "2h": {2 * time.Hour, 2 * time.Hour}, "vpnv4=90s": {0, 90 * time.Second}} {
+		o, err := parse(append(good, "--long-lived-stale-time", text), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.engine.LongLived; got[wire.VPLS] != want[0] || got[wire.VPNv4] != want[1] || got[wire.RTC] != 0 {
+			t.Errorf("%s is read as %v", text, got)
 		}
 	}
 	var out bytes.Buffer

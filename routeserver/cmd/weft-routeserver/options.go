@@ -68,6 +68,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	peerPort := f.Uint("peer-port", 179, "`port` to connect to, with --active")
 	restart := f.Duration("restart-time", time.Minute, "`time` that PEs are asked to keep our routes for while we restart (RFC 4724), at most 4095s; 0: no graceful restart, on either side")
 	stale := f.Duration("stale-time", 3*time.Minute, "`time` for which routes of a PE that restarts are kept at most, whatever it asks for")
+	long := f.String("long-lived-stale-time", "0", "`time` for which routes of a PE that is not back after its restart time are kept at most, as the least preferred, and PEs are asked to keep ours (RFC 9494): one for all families, or as in l2vpn-evpn=1h,vpnv4=12h; 0: off")
 	deferral := f.Duration("restart-deferral", 45*time.Second, "`time` that End-of-RIB waits at most for that of all PEs, after our own restart")
 	passwords := f.String("password-file", "", "`file` with lines \"address password\" of neighbours that must use TCP-MD5 (RFC 2385), or \"address ao sendid recvid algorithm key\" for TCP-AO (RFC 5925); SIGHUP reads it again")
 	hops := f.Int("ttl-security", 0, "accept packets only from neighbours within this many `hops` (GTSM, RFC 5082), who have to send with TTL 255; 0: off, and neighbours, external ones too, may be any number of hops away")
@@ -104,6 +105,10 @@ func parse(args []string, output io.Writer) (*options, error) {
 	if *restart == 0 {
 		o.engine.StaleTime = 0
 	}
+	var err error
+	if o.engine.LongLived, err = longLived(*long); err != nil {
+		return nil, err
+	}
 	if *name == "" {
 		o.engine.Name, _ = os.Hostname()
 	}
@@ -124,10 +129,12 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil, fmt.Errorf("--connect-retry %s is less than a second", *retry)
 	case *idle < 0 || *idle > time.Minute:
 		return nil, fmt.Errorf("--idle-hold %s is not between 0 and 1m", *idle)
-	case *restart != 0 && (*restart < time.Second || *restart > wire.MaxRestart*time.Second):
-		return nil, fmt.Errorf("--restart-time %s is not between 1s and %ds, nor 0", *restart, wire.MaxRestart)
+	case *restart != 0 && (*restart < time.Second || *restart > wire.MaxRestart):
+		return nil, fmt.Errorf("--restart-time %s is not between 1s and %ds, nor 0", *restart, wire.MaxRestart/time.Second)
 	case *stale < 0 || *stale > time.Hour:
 		return nil, fmt.Errorf("--stale-time %s is not between 0 and 1h", *stale)
+	case *restart == 0 && o.engine.LongLived != [wire.Families]time.Duration{}:
+		return nil, errors.New("--long-lived-stale-time goes on where graceful restart ends, but --restart-time is 0")
 	case *deferral < 0 || *deferral > time.Hour:
 		return nil, fmt.Errorf("--restart-deferral %s is not between 0 and 1h", *deferral)
 	case *hops < 0 || *hops > 254:
@@ -152,7 +159,6 @@ func parse(args []string, output io.Writer) (*options, error) {
 	}
 	o.bmp = bmp.Config{Name: o.engine.Name, Description: "Weft route server " + version, Statistics: *statistics}
 	if *passwords != "" {
-		var err error
 		if o.session.Keys, err = session.ReadKeys(*passwords); err != nil {
 			return nil, err
 		}
