@@ -19,9 +19,9 @@ import (
 const farAS = 4200000077
 
 // abroad is a region with PEs of other ASes.
-func abroad(t *testing.T, peers []*speaker, place func(p int, s *speaker, at *seat)) *region {
+func abroad(t *testing.T, peers []*speaker, place func(p int, s *speaker, at *seat), options ...string) *region {
 	t.Helper()
-	r := newRegion(t, peers)
+	r := newRegion(t, peers, options...)
 	change := ruleset.Change{Base: r.generation, Generation: r.generation + 1}
 	seats := []seat{}
 	for i, s := range peers {
@@ -83,6 +83,18 @@ func TestExternalPEs(t *testing.T) {
 	})
 	for f := range wire.RTC {
 		t.Run(f.String(), func(t *testing.T) { r.matrix(t, f) })
+	}
+}
+
+// TestExternalPEsNearby: GTSM holds for external PEs as for others.
+func TestExternalPEsNearby(t *testing.T) {
+	t.Parallel()
+	const f = wire.VPNv4
+	r := abroad(t, installed(t), func(p int, _ *speaker, at *seat) {
+		at.asn, at.near, at.families = uint32(65000+p), true, []wire.Family{f}
+	}, "--ttl-security", "1")
+	for _, m := range r.members {
+		r.learns(t, m, f, r.wanted(m, f))
 	}
 }
 

@@ -82,7 +82,10 @@ func (f *frrPE) configuration() []string {
 	lines = append(lines, neighbor+"remote-as 65000", neighbor+"update-source "+f.own(), neighbor+"timers connect 1",
 		fmt.Sprintf("%stimers %d %d", neighbor, f.hold/3, f.hold))
 	if f.asn != 65000 {
-		lines = append(lines, " no bgp ebgp-requires-policy", neighbor+"ebgp-multihop", neighbor+"enforce-first-as")
+		lines = append(lines, " no bgp ebgp-requires-policy", neighbor+"enforce-first-as", neighbor+"disable-connected-check")
+		if !f.near { // which goes without
+			lines = append(lines, neighbor+"ebgp-multihop")
+		}
 	}
 	if f.password != "" {
 		lines = append(lines, neighbor+"password "+f.password)
