@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
@@ -147,6 +148,29 @@ func TestTwoOctetNeighboursAreSent(t *testing.T) {
 		}
 		if got, _ := find(back.Attributes.Path, attrASPath); c.want4 != "" && got != string(asPath(4, c.path)) {
 			t.Errorf("%q is read back as %x", c.path, got)
+		}
+	}
+}
+
+// TestOurASNumberMayNeedFourOctets: then AS_TRANS stands for it in our OPEN, and in the paths of those who cannot read it.
+func TestOurASNumberMayNeedFourOctets(t *testing.T) {
+	const ours = 4200000000
+	open, err := (&Open{ASN: ours, HoldTime: 90, ID: [4]byte{10, 0, 0, 1}, Families: [Families]bool{true}}).Message()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if my := open[HeaderLength+1 : HeaderLength+3]; number(my, 2) != ASTrans {
+		t.Errorf("My AS is %x", my)
+	}
+	if read, err := ParseOpen(open[HeaderLength:]); err != nil || read.ASN != ours || !read.FourOctet {
+		t.Errorf("read as %+v, %v", read, err)
+	}
+	u := mustParse(t, foreign(t, "65010"))
+	all, ends, _ := u.Attributes.AppendAnnouncements(nil, u.ReachFamily, u.Reach, Reflection{ASN: ours}, Kind{External: true, TwoOctet: true}, 1, MaxLength)
+	sent := string(finished(all, ends, "\x00\x02\xfd\xe8\x00\x00\x00\x01")[0])
+	for kind, path := range map[uint8][]byte{attrASPath: asPath(2, "23456 65010"), attrAS4Path: asPath(4, "4200000000 65010")} {
+		if !strings.Contains(sent, string(attr(rules[kind].flags, kind, path...))) {
+			t.Errorf("attribute %d is not in %x", kind, sent)
 		}
 	}
 }
