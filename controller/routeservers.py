@@ -15,6 +15,9 @@ from controller.wire.rulesets import Change, Receipt, RuleSet
 SILENCE = 40.0
 """Seconds without a word on the stream of events after which it counts as broken: a comment comes every 15 s."""
 
+WATCHERS = 50
+"""Streams of routes at the same time; further ones are refused."""
+
 
 class Unreachable(Exception):  # noqa: N818 - a condition that passes
     """The route server does not answer, or not with what it should."""
@@ -52,6 +55,14 @@ class RouteServerClient:
             headers=headers,
             limits=limits,
             timeout=httpx.Timeout(timeout, connect=min(1.0, timeout)),
+            trust_env=False,
+        )
+        # Those who watch have connections of their own: however many they are, a change finds one.
+        self._watching = httpx.AsyncClient(
+            base_url=server.control,
+            headers=headers,
+            limits=httpx.Limits(max_connections=WATCHERS),
+            timeout=httpx.Timeout(SILENCE, connect=1.0, pool=1.0),
             trust_env=False,
         )
 
@@ -93,9 +104,25 @@ class RouteServerClient:
         """Why a route reached an endpoint's PE, or did not."""
         return await self._call("GET", "/v1/explain", query=query)
 
-    async def diff(self, peer: str) -> dict[str, Any]:
-        """What a PE was sent against what it is to have."""
-        return await self._call("GET", "/v1/diff", query={"peer": peer})
+    async def diff(self, query: dict[str, str]) -> dict[str, Any]:
+        """What a PE was sent against what it is to have, or one generation against another."""
+        return await self._call("GET", "/v1/diff", query=query)
+
+    async def watch(self, query: dict[str, str]) -> AsyncIterator[dict[str, Any]]:
+        """What happens to routes, each with its `kind`, until the connection breaks (Unreachable). The first is
+        `watching`: from now on nothing is missed. `cut` is the last one to a reader that is too slow."""
+        try:
+            async with aconnect_sse(self._watching, "GET", "/v1/watch", params=query) as source:
+                if source.response.is_error:
+                    await source.response.aread()
+                    raise Unreachable(f"watch: HTTP {source.response.status_code}")
+                yield {"kind": "watching"}
+                async for event in source.aiter_sse():
+                    if event.data:
+                        yield {"kind": event.event, **json.loads(event.data)}
+        except (httpx.HTTPError, SSEError, ValueError) as error:
+            raise Unreachable(str(error) or type(error).__name__) from error
+        raise Unreachable("closed the stream of routes")
 
     async def events(self, after: int) -> AsyncIterator[ServerEvent]:
         """Events after the one numbered `after`, as they happen, until the connection breaks (Unreachable)."""
@@ -120,6 +147,7 @@ class RouteServerClient:
     async def close(self) -> None:
         """Closes the connections."""
         await self._client.aclose()
+        await self._watching.aclose()
 
     async def _call(
         self, method: str, path: str, content: str | None = None, query: dict[str, str] | None = None

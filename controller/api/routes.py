@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, IPvAnyNetwork
+from starlette.responses import StreamingResponse
 
+from controller.api import streams
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
+from controller.api.watching import watching
 from controller.core.names import NAME_PATTERN
 from controller.core.refusals import invalid
 from controller.problems import Problem
@@ -72,11 +75,32 @@ class Explanation(BaseModel):
 
 
 class Comparison(BaseModel):
-    """One comparison per route server that could be asked, each with `route_server`, `compared` (routes) and
-    `differences`, of `kind` missing, unexpected or route-targets."""
+    """One comparison per route server that could be asked, each with `route_server`. Of a PE: `compared` (routes) and
+    `differences`, of `kind` missing, unexpected or route-targets. Of two generations: `peers`, `endpoints`, `vcps`,
+    `members`, `routes`, `counts`; or `error` where a route server does not know one of them (any more)."""
 
     route_servers: list[Json]
     unreachable: list[str]
+
+
+Reason = Literal["unknown-rt", "foreign-rt", "no-rt", "ambiguous", "duplicate", "family", "redirect", "loop"]
+
+
+def _selection(
+    peer: NameFilter = None,
+    endpoint: NameFilter = None,
+    vcp: NameFilter = None,
+    prefix: IPvAnyNetwork | None = None,
+    mac: Annotated[str | None, Query(pattern=r"^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$")] = None,
+    family: Carried | None = None,
+    rt: Annotated[str | None, Query(pattern=r"^[0-9.]+:[0-9]+$", max_length=30)] = None,
+) -> dict[str, str]:
+    query = {"peer": peer, "endpoint": endpoint, "pool": vcp, "mac": mac, "family": family, "rt": rt}
+    query["prefix"] = None if prefix is None else str(prefix)
+    return {name: value for name, value in query.items() if value is not None}
+
+
+Selected = Annotated[dict[str, str], Depends(_selection)]
 
 
 @router.get("/route-servers", responses=errors(), summary="List route servers")
@@ -106,22 +130,17 @@ async def servers(region: Running) -> RouteServers:
 @router.get("/routes", responses=errors(502), summary="List routes")
 async def index(
     region: Running,
-    table: Literal["adj-in", "quarantine", "adj-out"] = "adj-in",
+    selected: Selected,
+    table: Literal["adj-in", "quarantine", "pools", "adj-out"] = "adj-in",
+    reason: Reason | None = None,
     route_server: NameFilter = None,
-    peer: NameFilter = None,
-    endpoint: NameFilter = None,
-    vcp: NameFilter = None,
-    prefix: IPvAnyNetwork | None = None,
-    mac: Annotated[str | None, Query(pattern=r"^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$")] = None,
-    family: Carried | None = None,
-    rt: Annotated[str | None, Query(pattern=r"^[0-9.]+:[0-9]+$", max_length=30)] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Routes:
-    """What was received from PEs, what is in quarantine, or what was sent to PEs. `prefix` is around the route's
-    address or prefix, `vcp` a pool of its endpoint."""
-    query = {"table": table, "peer": peer, "endpoint": endpoint, "family": family, "rt": rt, "limit": str(limit)}
-    query |= {"pool": vcp, "prefix": None if prefix is None else str(prefix), "mac": mac}
-    asked = {k: v for k, v in query.items() if v is not None}
+    """What was received from PEs, what of it is in quarantine or in pools, or what was sent to PEs. `prefix` is around
+    the route's address or prefix, `vcp` a pool of its endpoint, `reason` why it is in quarantine."""
+    if reason is not None and table != "quarantine":
+        raise invalid("reason", f"routes in {table} have no reason to be in quarantine")
+    asked = {"table": table, **selected, "limit": str(limit)} | ({"reason": reason} if reason else {})
     answers, unreachable = await _ask(region, route_server, lambda client: client.routes(asked))
     items = [{"route_server": name, **route} for name, answer in answers for route in answer.get("routes") or []]
     truncated = len(items) > limit or any(answer.get("truncated") for _, answer in answers)
@@ -147,19 +166,59 @@ async def explain(
     )
 
 
-@router.get("/routes/diff", responses=errors(502), summary="Compare what a PE was sent with the model")
+@router.get("/routes/diff", responses=errors(404, 502), summary="Compare routes with the model, or two generations")
 async def diff(
     region: Running,
-    peer: Annotated[str, Query(pattern=NAME_PATTERN, max_length=63)],
+    peer: NameFilter = None,
+    earlier: Annotated[int | None, Query(alias="from", ge=0, le=2**63 - 1)] = None,
+    later: Annotated[int | None, Query(alias="to", ge=0, le=2**63 - 1)] = None,
     route_server: NameFilter = None,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Comparison:
-    """Each route server works out anew, from its rule set and all announcements, what the PE is to have."""
-    if peer not in region.intent.cloudlets:
-        raise invalid("peer", f"there is no cloudlet {peer!r}")
-    answers, unreachable = await _ask(region, route_server, lambda client: client.diff(peer))
+    """With `peer` alone, each route server works out anew, from its rule set and all announcements, what the PE is to
+    have, and compares that with what it was sent. With `from` and `to`, two generations: what is different in the rule
+    sets, and what that means for the routes that are announced now (to or from `peer`, if given)."""
+    if earlier is None and later is None:
+        if peer is None:
+            raise invalid("peer", "the name of a cloudlet is missing, or from and to, two generations")
+        if peer not in region.intent.cloudlets:
+            raise invalid("peer", f"there is no cloudlet {peer!r}")
+        query = {"peer": peer}
+    else:
+        for field, generation in (("from", earlier), ("to", later)):
+            if generation is None:
+                raise invalid(field, "the other generation is missing")
+        query = {"from": str(earlier), "to": str(later), "limit": str(limit)} | ({"peer": peer} if peer else {})
+    answers, unreachable = await _ask(region, route_server, lambda client: _compared(client, query))
+    if answers and all(list(answer) == ["error"] for _, answer in answers):
+        raise Problem(404, "; ".join(f"{name}: {answer['error']}" for name, answer in answers))
     return Comparison(
         route_servers=[{"route_server": name, **answer} for name, answer in answers], unreachable=unreachable
     )
+
+
+async def _compared(client: RouteServerClient, query: dict[str, str]) -> Json:
+    try:
+        return await client.diff(query)
+    except RefusedByRouteServer as refused:
+        if refused.status != 404:
+            raise
+        return {"error": str(refused).partition(": ")[2]}
+
+
+@router.get(
+    "/routes/watch",
+    response_class=StreamingResponse,
+    responses=errors(502) | {200: {"content": streams.CONTENT, "description": "Server-sent events."}},
+    summary="Watch routes",
+)
+async def watch(region: Running, selected: Selected, route_server: NameFilter = None) -> StreamingResponse:
+    """What happens to routes from now on: `announced`, `withdrawn`, `quarantined`, `sent`, `unsent`, each with
+    `route_server`. `watching`: a route server tells everything from now on. `lost`: it does not, until it is `watching`
+    again. `cut`: the reader was too slow, and has missed something."""
+    await _ask(region, route_server, lambda client: client.routes({**selected, "limit": "1"}))
+    servers = [server for server in region.changes.route_servers if route_server in (None, server.name)]
+    return streams.respond(watching(servers, selected, region.stopping))
 
 
 Question = Callable[[RouteServerClient], Awaitable[Json]]

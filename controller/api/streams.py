@@ -15,9 +15,10 @@ CONTENT: dict[str, Any] = {
 }
 
 
-def event(name: str, number: int, data: str) -> bytes:
-    """One event; `data` is JSON on one line."""
-    return f"id: {number}\nevent: {name}\ndata: {data}\n\n".encode()
+def event(name: str, number: int | None, data: str) -> bytes:
+    """One event; `data` is JSON on one line. One without a number is not resumed after."""
+    identity = "" if number is None else f"id: {number}\n"
+    return f"{identity}event: {name}\ndata: {data}\n\n".encode()
 
 
 def compact(data: Any) -> str:

@@ -17,7 +17,7 @@ Change = dict[str, Any]
 Generation = Annotated[int, typer.Argument(metavar="GENERATION", min=0, help="The generation that the change made.")]
 Waiting = Annotated[
     int | None,
-    typer.Argument(metavar="[GENERATION]", min=0, help="The generation on trial. [default: whichever is]"),
+    typer.Argument(metavar="GENERATION", min=0, help="The generation on trial. [default: whichever is]"),
 ]
 COLUMNS = [
     ("GENERATION", at("generation")),

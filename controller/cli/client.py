@@ -111,14 +111,21 @@ class Client:
         """A removal."""
         return self._send("DELETE", path, params)
 
-    def events(self, path: str, last_id: str | None) -> Iterator[tuple[str, str]]:
+    def events(self, path: str, last_id: str | None, **params: object) -> Iterator[tuple[str, str]]:
         """Server-sent events as (id, data), until the controller ends the stream."""
         from httpx_sse import SSEError, connect_sse
 
         headers = {"Last-Event-ID": last_id} if last_id else {}
         with (
             self._failures(),
-            connect_sse(self._http, "GET", path, headers=headers, timeout=httpx.Timeout(TIMEOUT, read=None)) as source,
+            connect_sse(
+                self._http,
+                "GET",
+                path,
+                params={name: _text(value) for name, value in params.items() if value is not None},
+                headers=headers,
+                timeout=httpx.Timeout(TIMEOUT, read=None),
+            ) as source,
         ):
             self._check(source.response)
             try:

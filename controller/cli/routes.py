@@ -1,5 +1,6 @@
 """`weft route`: the route servers' tables, and why a route went where it went."""
 
+import json
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -8,7 +9,8 @@ import typer
 from controller.cli.arguments import OfEndpoint
 from controller.cli.client import Client, path
 from controller.cli.completion import names
-from controller.cli.failures import CheckFailed
+from controller.cli.failures import CheckFailed, WrongUsage
+from controller.cli.generations import show_generations
 from controller.cli.noun import Noun
 from controller.cli.output import at, emit, plain, relative, rows, say
 from controller.cli.session import session
@@ -17,10 +19,11 @@ app = Noun("route", "The looking glass: route tables of the route servers.")
 
 
 class Table(StrEnum):
-    """Where to look: what PEs announced, what is kept back, what was sent."""
+    """Where to look: what PEs announced, what of it is kept back, or accepted in pools, and what was sent."""
 
     ADJ_IN = "adj-in"
     QUARANTINE = "quarantine"
+    POOLS = "pools"
     ADJ_OUT = "adj-out"
 
 
@@ -37,6 +40,19 @@ class Family(StrEnum):
     FLOW_VPN6 = "ipv6-flowspec-vpn"
 
 
+class Reason(StrEnum):
+    """Why a route is in quarantine."""
+
+    UNKNOWN_RT = "unknown-rt"
+    FOREIGN_RT = "foreign-rt"
+    NO_RT = "no-rt"
+    AMBIGUOUS = "ambiguous"
+    DUPLICATE = "duplicate"
+    FAMILY = "family"
+    REDIRECT = "redirect"
+    LOOP = "loop"
+
+
 COMMON = [
     ("SERVER", at("route_server")),
     ("NLRI", at("nlri")),
@@ -46,9 +62,18 @@ COMMON = [
 COLUMNS = {
     Table.ADJ_IN: [*COMMON, ("RT", at("rts")), ("NEXT HOP", at("next_hop"))],
     Table.QUARANTINE: [*COMMON, ("RT", at("rts")), ("REASON", at("reason"))],
+    Table.POOLS: [("VCP", at("pool")), *COMMON, ("RT", at("rts")), ("NEXT HOP", at("next_hop"))],
     Table.ADJ_OUT: [*COMMON, ("TO", at("to")), ("RT", at("rts")), ("NEXT HOP", at("next_hop"))],
 }
 
+
+OfServer = Annotated[str | None, typer.Option("--route-server", help="Only of this one.")]
+OfPeer = Annotated[str | None, typer.Option("--peer", help="Only of this PE.", autocompletion=names("cloudlets"))]
+OfVcp = Annotated[str | None, typer.Option("--vcp", help="Only of members of this pool.", autocompletion=names("vcps"))]
+Prefix = Annotated[str | None, typer.Option(help="Only within this prefix, as in 10.1.0.0/16.")]
+Mac = Annotated[str | None, typer.Option(help="Only of this MAC address.")]
+OfFamily = Annotated[Family | None, typer.Option("--family", help="Only of this address family.")]
+Rt = Annotated[str | None, typer.Option(help="Only with this route target, as in 65000:7.")]
 
 DIFFERENCES = [
     ("SERVER", at("route_server")),
@@ -62,22 +87,23 @@ DIFFERENCES = [
 
 @app.verb("list", "weft route list\nweft route list --table adj-out --peer c5\nweft route list --table quarantine")
 def list_(
-    table: Annotated[Table, typer.Option(help="Announced, kept back, or sent.")] = Table.ADJ_IN,
-    route_server: Annotated[str | None, typer.Option(help="Only of this one.")] = None,
-    peer: Annotated[str | None, typer.Option(help="Only of this PE.", autocompletion=names("cloudlets"))] = None,
+    table: Annotated[Table, typer.Option(help="Announced, kept back, accepted in pools, or sent.")] = Table.ADJ_IN,
+    route_server: OfServer = None,
+    peer: OfPeer = None,
     endpoint: OfEndpoint = None,
-    vcp: Annotated[str | None, typer.Option(help="Only of members of this pool.", autocompletion=names("vcps"))] = None,
-    prefix: Annotated[str | None, typer.Option(help="Only within this prefix, as in 10.1.0.0/16.")] = None,
-    mac: Annotated[str | None, typer.Option(help="Only of this MAC address.")] = None,
-    family: Annotated[Family | None, typer.Option(help="Only of this address family.")] = None,
-    rt: Annotated[str | None, typer.Option(help="Only with this route target, as in 65000:7.")] = None,
+    vcp: OfVcp = None,
+    prefix: Prefix = None,
+    mac: Mac = None,
+    family: OfFamily = None,
+    rt: Rt = None,
+    reason: Annotated[Reason | None, typer.Option(help="Only kept back for this: with --table quarantine.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 1000,
 ) -> None:
     """Routes as the route servers have them."""
     asked = {"table": table, "route_server": route_server, "peer": peer, "endpoint": endpoint}
     asked |= {"vcp": vcp, "prefix": prefix, "mac": mac}
     with Client() as api:
-        answer = api.get(path("routes"), **asked, family=family, rt=rt, limit=limit)
+        answer = api.get(path("routes"), **asked, family=family, rt=rt, reason=reason, limit=limit)
     rows(answer["items"], COLUMNS[table], f"no routes in {table} that fit")
     _unreachable(answer)
     if answer["truncated"] and not session.json:
@@ -103,14 +129,31 @@ def explain(
     _unreachable(answer)
 
 
-@app.verb("diff", "weft route diff c5")
+@app.verb("diff", "weft route diff c5\nweft route diff --from 41 --to 42\nweft route diff c5 --from 41 --to 42")
 def diff(
-    peer: Annotated[str, typer.Argument(metavar="PEER", help="Which PE.", autocompletion=names("cloudlets"))],
-    route_server: Annotated[str | None, typer.Option(help="Only this one.")] = None,
+    peer: Annotated[
+        str | None, typer.Argument(metavar="PEER", help="Which PE.", autocompletion=names("cloudlets"))
+    ] = None,
+    earlier: Annotated[
+        int | None, typer.Option("--from", metavar="GENERATION", min=0, help="What the other one is compared with.")
+    ] = None,
+    later: Annotated[int | None, typer.Option("--to", metavar="GENERATION", min=0, help="The other one.")] = None,
+    route_server: OfServer = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many routes, of generations.")] = 1000,
 ) -> None:
-    """What PEER was sent, against what the pools and the announcements say. Exit code 1 if they differ."""
+    """What PEER was sent, against what the pools and the announcements say. Exit code 1 if they differ.
+
+    Or one generation against another: what is different in the pools, and what that means for the routes that are
+    announced now, at all PEs or at PEER."""
+    if (earlier is None) != (later is None) or (peer is None and earlier is None):
+        raise WrongUsage("give a PEER, or --from and --to, or all three")
     with Client() as api:
-        answer = api.get(path("routes", "diff"), peer=peer, route_server=route_server)
+        asked = {"peer": peer, "from": earlier, "to": later, "limit": None if earlier is None else limit}
+        answer = api.get(path("routes", "diff"), **asked, route_server=route_server)
+    if earlier is not None:
+        show_generations(answer)
+        _unreachable(answer)
+        return
     found = [{"route_server": s["route_server"], **d} for s in answer["route_servers"] for d in s["differences"]]
     if session.json:
         emit(answer)
@@ -124,6 +167,38 @@ def diff(
     _unreachable(answer)
     if found:
         raise CheckFailed(f"what {peer} was sent is not what it is to have")
+
+
+@app.verb("watch", "weft route watch\nweft route watch --vcp blue --peer c5\nweft route watch --output json | jq .nlri")
+def watch(
+    route_server: OfServer = None,
+    peer: OfPeer = None,
+    endpoint: OfEndpoint = None,
+    vcp: OfVcp = None,
+    prefix: Prefix = None,
+    mac: Mac = None,
+    family: OfFamily = None,
+    rt: Rt = None,
+) -> None:
+    """Routes as they are announced, sent and withdrawn, until Ctrl-C. With JSON, one document a line.
+
+    A route server that restarts is lost, and watched again when it is back."""
+    asked = {"route_server": route_server, "peer": peer, "endpoint": endpoint, "vcp": vcp}
+    asked |= {"prefix": prefix, "mac": mac, "family": family, "rt": rt}
+    with Client() as api:
+        for _, data in api.events(path("routes", "watch"), None, **asked):
+            change = json.loads(data)
+            say(json.dumps(change, ensure_ascii=False) if session.json else _change(change))
+
+
+def _change(change: dict[str, Any]) -> str:
+    what = f"{plain(change['route_server']):<8} {plain(change['kind']):<11}"
+    if "nlri" not in change:
+        return f"{'':<12} {what} {plain(change.get('text') or '')}".rstrip(" -")
+    way = f"{plain(change['peer'])} > {plain(change['to'])}" if change.get("to") else plain(change["peer"])
+    reason = f" ({plain(change['reason'])})" if change.get("reason") else ""
+    clock = str(change.get("at"))[11:23].rstrip("Z")
+    return f"{clock:<12} {what} {way:<16} {plain(change['nlri'])}  rt {plain(change['rts'])}{reason}"
 
 
 def _explanation(answer: dict[str, Any]) -> None:

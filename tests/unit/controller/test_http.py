@@ -150,3 +150,22 @@ async def test_the_looking_glass_and_the_doctor_ask_the_route_servers(
     assert found["checked"]["reports"] == 1
     where = {difference["where"] for difference in found["differences"]}
     assert where == {"Adj-RIB-In of rs1", "BGP at c1"}, "the fakes speak no BGP"
+
+
+async def test_questions_to_the_looking_glass_are_checked(
+    controller: Controller, route_server: FakeRouteServer
+) -> None:
+    for query, field in (
+        ("routes?table=adj-in&reason=no-rt", "reason"),
+        ("routes?table=quarantine&reason=bored", "reason"),
+        ("routes/diff?from=1", "to"),
+        ("routes/diff?to=1", "from"),
+        ("routes/diff?from=-1&to=2", "from"),
+        ("routes/diff", "peer"),
+        ("routes/watch?mac=x", "mac"),
+        ("routes/watch?route_server=rs9", "route_server"),
+    ):
+        problem(await controller.http.get(f"/api/v1/{query}"), 422, field)
+    await controller.get("/routes", table="quarantine", reason="no-rt", vcp="blue", prefix="10.0.0.0/8")
+    asked = {"table": "quarantine", "reason": "no-rt", "pool": "blue", "prefix": "10.0.0.0/8", "limit": "1000"}
+    assert route_server.asked == asked

@@ -1,0 +1,55 @@
+"""A PE of a few messages: one BGP session (RFC 4271) from an address of its own, announcing label blocks (RFC 4761)."""
+
+import socket
+import struct
+from ipaddress import IPv4Address
+
+MARKER = b"\xff" * 16
+OPEN, UPDATE, KEEPALIVE = 1, 2, 4
+AFI, SAFI = 25, 65  # L2VPN, VPLS
+
+
+class PlainPe:
+    """Established when made. `close` breaks the connection."""
+
+    def __init__(self, address: str, server: tuple[str, int], asn: int = 65000) -> None:
+        self._address, self._asn = IPv4Address(address), asn
+        self._socket = socket.create_connection(server, 10, source_address=(address, 0))
+        capability = struct.pack("!BBHBB", 1, 4, AFI, 0, SAFI) + struct.pack("!BBI", 65, 4, asn)
+        options = struct.pack("!BB", 2, len(capability)) + capability
+        body = struct.pack("!BHH4sB", 4, asn, 180, self._address.packed, len(options)) + options
+        self._send(OPEN, body)
+        self._send(KEEPALIVE, b"")
+        assert [self._receive(), self._receive()] == [OPEN, KEEPALIVE]
+
+    def announce(self, site: int, target: int) -> None:
+        """The label block of a site, with the route target of another one or its own."""
+        distinguisher = struct.pack("!HHI", 0, self._asn, site)
+        nlri = struct.pack("!H8sHHH", 17, distinguisher, site, 1, 64) + (4097 << 4 | 1).to_bytes(3, "big")
+        reach = struct.pack("!HBB4sB", AFI, SAFI, 4, self._address.packed, 0) + nlri
+        attributes = (
+            b"\x90\x0e" + struct.pack("!H", len(reach)) + reach  # MP_REACH_NLRI
+            + b"\x40\x01\x01\x00" + b"\x40\x02\x00" + b"\x40\x05\x04" + struct.pack("!I", 100)
+            + b"\xc0\x10\x08" + struct.pack("!HHI", 2, self._asn, target)  # route target (RFC 4360)
+        )  # fmt: skip
+        self._send(UPDATE, struct.pack("!HH", 0, len(attributes)) + attributes)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _send(self, kind: int, body: bytes) -> None:
+        self._socket.sendall(MARKER + struct.pack("!HB", 19 + len(body), kind) + body)
+
+    def _receive(self) -> int:
+        header = self._exactly(19)
+        length, kind = struct.unpack("!HB", header[16:])
+        self._exactly(length - 19)
+        return int(kind)
+
+    def _exactly(self, size: int) -> bytes:
+        read = b""
+        while len(read) < size:
+            piece = self._socket.recv(size - len(read))
+            assert piece, "the route server closed the session"
+            read += piece
+        return read

@@ -1,0 +1,110 @@
+"""The looking glass from the command line, with real route servers and PEs that announce."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.plain_pe import PlainPe
+from tests.integration.route_servers import World, eventually, world
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture
+def region(tmp_path: Path) -> Iterator[World]:
+    with world(tmp_path) as made:
+        yield made
+
+
+def established(region: World, server: int, peer: str) -> bool:
+    sessions = region.servers[server].get("/v1/status")["sessions"]
+    return any(s["peer"] == peer and s["state"] == "established" for s in sessions)
+
+
+def read(watch: "subprocess.Popen[str]", *wanted: str) -> list[Any]:
+    """The next changes, which come in any order from several route servers, as 'server kind peer>to'."""
+    assert watch.stdout is not None
+    found = [json.loads(watch.stdout.readline()) for _ in wanted]
+    said = [
+        f"{c['route_server']} {c['kind']}" + (f" {c['peer']}>{c.get('to', '')}" if "nlri" in c else "") for c in found
+    ]
+    assert sorted(said) == sorted(wanted)
+    return found
+
+
+def test_routes_are_watched_at_both_route_servers(region: World) -> None:
+    one, two = ((server.address, server.port) for server in region.servers)
+    with (
+        closing(PlainPe("127.0.78.11", one)) as at_one,
+        closing(PlainPe("127.0.78.12", one)),
+        closing(PlainPe("127.0.78.11", two)) as at_two,
+        region.spawn("route", "watch", "-o", "json") as everything,
+        region.spawn("route", "watch", "--route-server", "rs1", "--peer", "c2", "-o", "json") as of_c2,
+    ):
+        read(everything, "rs1 watching", "rs2 watching")
+        read(of_c2, "rs1 watching")
+        at_one.announce(site=1, target=1)
+        at_two.announce(site=1, target=1)
+        read(everything, "rs1 announced c1>", "rs2 announced c1>")
+        eventually(lambda: established(region, 0, "c2"), "the session of c2")
+        region.weft("vcp", "join", "blue", "c2-lan", code=None)
+        (sent,) = read(everything, "rs1 sent c1>c2")
+        assert sent["rts"] == ["65000:2"] and sent["endpoint"] == "c1-lan"
+        read(of_c2, "rs1 sent c1>c2")
+        at_one.announce(site=1, target=3)
+        quarantined = read(everything, "rs1 quarantined c1>", "rs1 unsent c1>c2")
+        assert "foreign-rt" in [c.get("reason") for c in quarantined]
+        region.servers[1].kill()
+        assert read(everything, "rs2 lost")[0]["text"]
+        region.servers[1].start()
+        read(everything, "rs2 watching")
+        for watch in (everything, of_c2):
+            watch.send_signal(signal.SIGINT)
+            assert watch.wait(20) == 130 and watch.stderr is not None and watch.stderr.read() == ""
+        assert region.weft("route", "watch", "--route-server", "rs9", code=3).stderr.count("rs9")
+        assert "prefix" in region.weft("route", "watch", "--prefix", "10.0.0.1/8", code=3).stderr
+
+
+def test_a_reader_that_goes_away(region: World) -> None:
+    with region.spawn("route", "watch") as watch:
+        assert watch.stdout is not None and watch.stderr is not None
+        assert "watching" in watch.stdout.readline() + watch.stdout.readline()
+        watch.stdout.close()
+        region.servers[1].kill()  # something to write
+        assert watch.wait(20) == 1 and watch.stderr.read() == ""
+
+
+def test_generations_and_tables(region: World) -> None:
+    with closing(PlainPe("127.0.78.11", (region.servers[0].address, region.servers[0].port))) as pe:
+        pe.announce(site=1, target=1)
+        before = region.json("change", "list", "--limit", "1")[0]["generation"]
+        eventually(lambda: region.json("route", "list"), "the route")
+        after = region.json("vcp", "join", "blue", "c2-lan", code=None)["generation"]
+        told = region.weft("route", "diff", "--from", str(before), "--to", str(after)).stdout
+        assert f"rs1: generation {before} → {after}, routes as they are announced now: 1 appear, 0 disappear" in told
+        assert "+ c2-lan joins blue" in told and "rs2: generation" in told
+        (route,) = region.json("route", "diff", "--from", str(after), "--to", str(before))["route_servers"][0]["routes"]
+        assert (route["kind"], route["peer"], route["to"]) == ("disappears", "c1", "c2")
+        assert (route["from_rts"], route["to_rts"]) == (["65000:2"], [])
+        (pooled,) = region.json("route", "list", "--table", "pools", "--vcp", "blue")
+        assert pooled["pool"] == "blue" and pooled["endpoint"] == "c1-lan"
+        unknown = region.weft("route", "diff", "--from", "7000", "--to", str(after), code=3)
+        assert "generation 7000 is not known" in unknown.stderr and f"to {after}" in unknown.stderr
+        region.servers[1].kill()
+        region.servers[1].start()
+        region.in_step()
+        partly = region.weft("route", "diff", "--from", str(before), "--to", str(after)).stdout
+        assert "1 appear" in partly and f"rs2: generation {before} is not known here" in partly
+        pe.announce(site=1, target=3)
+        eventually(lambda: region.json("route", "list", "--table", "quarantine", "--reason", "foreign-rt"), "it")
+        assert region.json("route", "list", "--table", "quarantine", "--reason", "duplicate") == []
+        assert region.json("route", "list", "--table", "quarantine", "--endpoint", "c1-lan")
+        assert "reason" in region.weft("route", "list", "--reason", "no-rt", code=3).stderr
+    for arguments in (["--from", "1"], [], ["c1", "--to", "4"]):
+        assert region.weft("route", "diff", *arguments, code=2).stderr.startswith("weft: give a PEER")
