@@ -1,4 +1,4 @@
-"""Route servers and their BGP sessions, as `weft route servers` shows them."""
+"""Route servers, their BGP sessions and BMP stations, as `weft route servers` shows them."""
 
 from controller.cli.client import Client, path
 from controller.cli.output import Row, at, emit, rows, table
@@ -16,6 +16,8 @@ COLUMNS = [
 ]
 SESSIONS = ["SERVER", "PEER", "ADDRESS", "STATE", "IN", "OUT", "QUARANTINED", "LAST ERROR"]
 KEYS = ["peer", "address", "state", "prefixes_in", "prefixes_out", "quarantined", "last_error"]
+STATIONS = ["SERVER", "BMP STATION", "STATE", "MESSAGES", "BACKLOG", "CUT OFF", "LAST ERROR"]
+STATION_KEYS = ["address", "state", "messages", "backlog", "cut_off", "last_error"]
 
 
 def show_route_servers() -> bool:
@@ -26,11 +28,17 @@ def show_route_servers() -> bool:
         emit(found)
     else:
         rows(found, COLUMNS, "no route servers are configured")
-        lines = [[server["name"], *map(s.get, KEYS)] for server in found for s in server.get("sessions") or []]
-        if lines:
-            print()
-            table(SESSIONS, lines)
+        sessions = [[server["name"], *map(s.get, KEYS)] for server in found for s in server.get("sessions") or []]
+        stations = [[server["name"], *map(s.get, STATION_KEYS)] for server in found for s in _stations(server)]
+        for heads, lines in ((SESSIONS, sessions), (STATIONS, stations)):
+            if lines:
+                print()
+                table(heads, lines)
     return all(server.get("in_step") and all(map(_up, server.get("sessions") or [])) for server in found)
+
+
+def _stations(server: Row) -> list[Row]:
+    return (server.get("status") or {}).get("bmp") or []
 
 
 def _up(session: Row) -> bool:

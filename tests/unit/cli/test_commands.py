@@ -273,10 +273,12 @@ def test_route_servers(controller: Controller, weft: Weft, state: str, in_step: 
         "in_step": in_step,
         "generation": 3,
         "sessions": [{"peer": "c1", "state": state, "prefixes_in": 1}],
+        "status": {"bmp": [{"address": "collector:11019", "state": "monitoring", "messages": 71, "last_error": ""}]},
     }
     controller.answers["GET", "/api/v1/route-servers"] = {"items": [server], "next": None}
     result = weft("route", "servers")
     assert result.code == code and "rs1" in result.out and state in result.out
+    assert "rs1 collector:11019 monitoring 71" in " ".join(result.out.split())
     assert weft("route", "servers", "-o", "json").json == [server]
 
 
