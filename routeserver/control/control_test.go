@@ -183,6 +183,19 @@ func TestTheTokenIsNeeded(t *testing.T) {
 			}
 		}
 	}
+	h.server.MetricsToken = "reader"
+	for path, want := range map[string]int{"/metrics": 200, "/v1/status": 401, "/metrics/": 401, "/v1/ruleset": 401} {
+		request, _ := http.NewRequest("GET", h.url+path, nil)
+		request.Header.Set("Authorization", "Bearer reader")
+		reply, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply.Body.Close()
+		if reply.StatusCode != want {
+			t.Errorf("%s with the token for metrics: %d", path, reply.StatusCode)
+		}
+	}
 	reply, err := http.Get(h.url + "/healthz")
 	if err != nil || reply.StatusCode != 200 {
 		t.Errorf("healthz: %v, %v", reply, err)

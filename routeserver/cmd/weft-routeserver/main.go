@@ -68,7 +68,7 @@ func run(ctx context.Context, o *options) error {
 	for i, address := range o.stations {
 		stations[i] = bmp.New(o.bmp, address, e, log)
 	}
-	api := &control.Server{Engine: e, Sessions: sessions, Stations: stations, Token: o.token, Started: started, Version: version, Log: log}
+	api := &control.Server{Engine: e, Sessions: sessions, Stations: stations, Token: o.token, MetricsToken: o.metrics, Started: started, Version: version, Log: log}
 	base, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	rekey(base, o.passwords, sessions, log)

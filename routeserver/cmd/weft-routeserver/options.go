@@ -30,6 +30,7 @@ type options struct {
 	session     session.Config
 	control     netip.AddrPort
 	token       string
+	metrics     string // token
 	state       string
 	passwords   string // the file
 	confirmWait time.Duration
@@ -54,6 +55,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	listen := f.String("listen", "0.0.0.0:179", "`address:port` for BGP")
 	control := f.String("control", "127.0.0.1:9179", "`address:port` of the control API")
 	tokenFile := f.String("token-file", "", "`file` with the control API's bearer token (required)")
+	metricsToken := f.String("metrics-token-file", "", "`file` with a bearer token that opens /metrics and nothing else, for Prometheus")
 	state := f.String("state", "", "`directory` that keeps the rule set (required)")
 	asn := f.Uint("asn", 65000, "AS `number` of the region; peers with another one are external")
 	routerID := f.String("router-id", "", "BGP identifier, an `IPv4 address` (default: that of --listen)")
@@ -163,7 +165,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 			return nil, err
 		}
 	}
-	return o, errors.Join(o.addresses(*listen, *control, *routerID, *clusterID), o.secret(*tokenFile), o.level.UnmarshalText([]byte(*level)))
+	return o, errors.Join(o.addresses(*listen, *control, *routerID, *clusterID), secret(*tokenFile, &o.token), secret(*metricsToken, &o.metrics), o.level.UnmarshalText([]byte(*level)))
 }
 
 func isPort(text string) bool {
@@ -208,12 +210,16 @@ func identifier(option, text string) ([4]byte, error) {
 	return address.As4(), nil
 }
 
-func (o *options) secret(file string) error {
+// secret reads a token, if there is a file for it.
+func secret(file string, token *string) error {
+	if file == "" {
+		return nil
+	}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("the token file cannot be read: %w", err)
 	}
-	if o.token = strings.TrimSpace(string(data)); o.token == "" {
+	if *token = strings.TrimSpace(string(data)); *token == "" {
 		return fmt.Errorf("the token file %s is empty", file)
 	}
 	return nil
