@@ -75,7 +75,18 @@ func (e *exabgpPE) launch() {
 	for _, f := range e.families {
 		fmt.Fprintf(&c, " %s;", exabgpFamilies[f])
 	}
-	fmt.Fprintf(&c, " }\n api { processes [ pipe ]; receive { parsed; update; refresh; } neighbor-changes; }\n}\n")
+	fmt.Fprintln(&c, " }")
+	for _, r := range e.routes { // ordered later, they would come after End-of-RIB
+		switch command := e.command(r); r.family {
+		case wire.VPLS:
+			fmt.Fprintf(&c, " l2vpn { %s; }\n", command)
+		case wire.VPNv4, wire.VPNv6:
+			fmt.Fprintf(&c, " static { %s; }\n", command)
+		default:
+			fmt.Fprintf(&c, " flow { %s }\n", strings.TrimPrefix(command, "flow "))
+		}
+	}
+	fmt.Fprintf(&c, " api { processes [ pipe ]; receive { parsed; update; refresh; } neighbor-changes; }\n}\n")
 	_ = os.Remove(e.file("orders"))
 	_ = os.Remove(e.file("heard"))
 	for _, err := range []error{
@@ -92,9 +103,6 @@ func (e *exabgpPE) launch() {
 	e.process = spawn(e.t, "ip", "netns", "exec", e.ns, "env", "exabgp.daemon.user=root", "exabgp.api.cli=false", "exabgp.log.level=INFO",
 		"exabgp.tcp.bind="+e.own(), exabgpProgram, e.file("conf"))
 	until(e.t, "ExaBGP", func() bool { _, err := os.Stat(e.file("heard")); return err == nil })
-	for _, r := range e.routes {
-		e.order("announce " + e.command(r))
-	}
 }
 
 func (e *exabgpPE) order(line string) {
