@@ -133,6 +133,10 @@ func TestMetrics(t *testing.T) {
 	if at, _ := value(families, "last_change_timestamp_seconds"); time.Since(time.UnixMicro(int64(at*1e6))) > time.Minute {
 		t.Errorf("the last change was at %v", at)
 	}
+	var status struct{ Bmp []bmp.Status }
+	if h.must("GET", "/v1/status", "", &status); len(status.Bmp) != 1 || status.Bmp[0].State != bmp.Monitoring || status.Bmp[0].Messages == 0 {
+		t.Errorf("stations %+v", status.Bmp)
+	}
 	histogram := families["weft_routeserver_change_duration_seconds"].GetMetric()[0].GetHistogram()
 	if last := histogram.GetBucket()[len(histogram.GetBucket())-1]; histogram.GetSampleCount() != 2 || last.GetCumulativeCount() != 2 || histogram.GetSampleSum() <= 0 {
 		t.Errorf("of two changes: %v", histogram)
