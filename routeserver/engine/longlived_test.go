@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
@@ -131,4 +132,19 @@ func (w *world) lapse(name string) string {
 		w.lost[name] = len(w.stale[name]) > 0
 	}
 	return text
+}
+
+// TestALossSaysWhetherThePeerKnowsEverything: a peer that keeps our routes must not miss a withdrawal.
+func TestALossSaysWhetherThePeerKnowsEverything(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.close()
+	for name, s := range w.speakers {
+		s.drain()
+		if name == peerName(0) {
+			s.peer.Queue.Message(wire.EndOfRIB(wire.VPLS))
+		}
+		if complete := w.engine.Lose(s.peer, "test"); complete != (name != peerName(0)) {
+			t.Errorf("%s: complete %v", name, complete)
+		}
+	}
 }

@@ -27,3 +27,19 @@ func TestShutdownCommunication(t *testing.T) {
 		}
 	}
 }
+
+func TestHardReset(t *testing.T) {
+	n := Shutdown(AdminShutdown, "till 6").Harden()
+	if got := string(n.Message()[HeaderLength:]); got != "\x06\x09\x06\x02\x06till 6" {
+		t.Errorf("encoded %q", got)
+	}
+	back := ParseNotification(n.Message()[HeaderLength:])
+	if !back.Hard || back.Subcode != AdminShutdown || back.Text != `"till 6"` || !strings.Contains(back.Error(), "hard reset") {
+		t.Errorf("read as %+v", back)
+	}
+	for _, body := range []string{"\x06\x09", "\x06\x09\x06", "\x06\x09till 6"} {
+		if n := ParseNotification([]byte(body)); !n.Hard || n.Subcode != HardReset || string(n.Message()[HeaderLength:]) != body {
+			t.Errorf("%q is read as %+v", body, n)
+		}
+	}
+}
