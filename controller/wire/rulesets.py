@@ -17,11 +17,13 @@ Carried = Family | Literal["ipv4-flowspec", "ipv6-flowspec", "ipv4-flowspec-vpn"
 
 
 class Peer(Message):
-    """A PE: its name (the cloudlet's) and the address its BGP sessions come from."""
+    """A PE: its name (the cloudlet's) and the address its BGP sessions come from. `ttl_security` is how many hops away
+    it may be (GTSM, RFC 5082); without it the route server's own setting holds."""
 
     name: str
     address: str
     asn: int
+    ttl_security: int | None = Field(default=None, ge=1, le=255, exclude_if=lambda hops: hops is None)
 
 
 class Endpoint(Message):

@@ -101,6 +101,9 @@ func (s *Set) setPeer(p *Peer) error {
 	if p.ASN == wire.ASTrans {
 		return invalid("asn", "%d stands for AS numbers of four octets and is nobody's (RFC 6793)", p.ASN)
 	}
+	if p.TTLSecurity < 0 || p.TTLSecurity > 255 {
+		return invalid("ttl_security", "%d hops is not between 1 and 255", p.TTLSecurity)
+	}
 	address = address.Unmap()
 	if other, taken := s.byAddress.find(address); taken && other != p.Name {
 		return invalid("address", "%s is the address of peer %q already", p.Address, other)

@@ -15,7 +15,7 @@ type Pair struct {
 
 // Delta is what is different between two sets, as far as routes and sessions are concerned.
 type Delta struct {
-	Peers []string // new, gone, or with another address, AS number or endpoints: their sessions may have to change
+	Peers []string // new, gone, or with another address, AS number, distance or endpoints: their sessions may have to change
 	Sites []string // new, gone, or with another owner, route target or RD: their routes must be judged again
 	Pairs []Pair   // sorted
 }

@@ -18,6 +18,8 @@ type Peer struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	ASN     uint32 `json:"asn"`
+	// TTLSecurity is how many hops away it may be (GTSM, RFC 5082); 255: any distance; 0: the route server's own choice.
+	TTLSecurity int `json:"ttl_security,omitempty"`
 }
 
 // Endpoint says who may announce which route target.

@@ -87,6 +87,8 @@ func TestInvalidDocumentsNameTheField(t *testing.T) {
 		{`"name": "library", "address"`, `"name": "cafe", "address"`, "peers[1].name"},
 		{`"name": "library", "address"`, `"name": "", "address"`, "peers[1].name"},
 		{`"asn": 65000}, {"name": "library"`, `"asn": 0}, {"name": "library"`, "peers[0].asn"},
+		{`"ttl_security": 2`, `"ttl_security": 256`, "peers[2].ttl_security"},
+		{`"ttl_security": 2`, `"ttl_security": -1`, "peers[2].ttl_security"},
 		{`"peer": "library"`, `"peer": "nobody"`, "endpoints[1].peer"},
 		{`"rt": "65000:2"`, `"rt": "65000:1"`, "endpoints[1].rt"},
 		{`"rt": "65000:2"`, `"rt": "65000"`, "endpoints[1].rt"},

@@ -43,7 +43,7 @@ func (s *Server) dial(ctx context.Context, name string) {
 		if p, protected := s.protection(address.Addr()); protected {
 			own[address.Addr().Unmap()] = p
 		}
-		dialer.Control = s.guard(own)
+		dialer.Control = guard(own, s.hopsOf(peer))
 		conn, err := dialer.DialContext(ctx, "tcp", address.String())
 		if err != nil {
 			s.log.Debug("the peer could not be connected to", "peer", name, "error", cause(err))

@@ -30,7 +30,7 @@ type Config struct {
 	SendHold     time.Duration // how long a peer may take nothing (RFC 9687)
 	Keys         Keys          // of neighbours that must sign their segments; Rekey changes them
 	ShutdownText string        // for the people at the other ends, when the server stops (RFC 9003)
-	Hops         int           // how far away neighbours may be (GTSM, RFC 5082); 0: any distance
+	Hops         int           // how far away neighbours may be (GTSM, RFC 5082), unless the rule set says it; 0: any distance
 	RestartTime  time.Duration // offered for graceful restart (RFC 4724); zero: none, on either side
 	Deferral     time.Duration // how long End-of-RIB waits for the peers' after our own restart, at most
 }
@@ -42,7 +42,8 @@ type Server struct {
 	log    *slog.Logger
 
 	mu       sync.Mutex
-	listener net.Listener // once it serves
+	listener net.Listener   // while it serves
+	hops     map[string]int // how far away those peers may be for which the rule set says it
 	slots    map[string]*slot
 	dialing  map[string]context.CancelFunc
 	serving  bool
@@ -116,6 +117,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	set := s.engine.Set()
 	s.Reconcile(set, set.Peers())
+	s.mu.Lock()
+	s.keepAway()
+	s.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() { listener.Close() })
 	defer stop()
 	for {
@@ -157,6 +161,13 @@ func (s *Server) accepted(conn net.Conn) {
 		reject(conn)
 		return
 	}
+	if hops := s.hopsOf(peer); hops > 0 {
+		if err := nearBy(conn, hops); err != nil {
+			s.log.Info("a connection does not keep to the distance of its peer", "peer", peer.Name, "reason", err)
+			conn.Close()
+			return
+		}
+	}
 	s.start(peer, conn, false)
 }
 
@@ -197,8 +208,10 @@ func (s *Server) slot(name string) *slot {
 func (s *Server) Reconcile(set *ruleset.Set, peers []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	farther := false
 	for _, name := range peers {
 		peer, stays := set.Peer(name)
+		farther = s.measure(name, peer) || farther
 		if slot := s.slots[name]; slot != nil {
 			slot.closeUnless(func(c *connection) bool { return stays && c.peer == peer },
 				wire.Shutdown(wire.Deconfigured, "this peer is not configured any more"))
@@ -209,6 +222,9 @@ func (s *Server) Reconcile(set *ruleset.Set, peers []string) {
 			delete(s.slots, name)
 		}
 		s.attend(name, stays)
+	}
+	if farther {
+		s.keepAway()
 	}
 }
 

@@ -14,12 +14,14 @@ import (
 )
 
 // guard sets a socket's protection before it is bound: the keys of those neighbours that it may have, and GTSM.
-func (s *Server) guard(neighbours Keys) func(network, address string, raw syscall.RawConn) error {
+func guard(neighbours Keys, hops int) func(network, address string, raw syscall.RawConn) error {
 	return func(network, _ string, raw syscall.RawConn) error {
 		return control(raw, func(fd int) error {
 			six := strings.HasSuffix(network, "6")
-			if err := s.setHops(fd, six); err != nil {
-				return err
+			if hops > 0 {
+				if err := setHops(fd, six, hops); err != nil {
+					return err
+				}
 			}
 			for address, p := range neighbours {
 				if err := protect(fd, six, address, Protection{}, p); err != nil {
@@ -42,22 +44,6 @@ func control(raw syscall.RawConn, do func(fd int) error) error {
 func overIPv6(fd int) (bool, error) {
 	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	return domain == unix.AF_INET6, os.NewSyscallError("getsockopt SO_DOMAIN", err)
-}
-
-// setHops makes a socket take packets only from neighbours within some hops (GTSM, RFC 5082).
-func (s *Server) setHops(fd int, six bool) error {
-	if s.Hops == 0 {
-		return nil
-	}
-	least := 256 - s.Hops
-	set := func(level, option, value int) error {
-		return os.NewSyscallError("setsockopt (GTSM)", unix.SetsockoptInt(fd, level, option, value))
-	}
-	err := errors.Join(set(unix.IPPROTO_IP, unix.IP_TTL, 255), set(unix.IPPROTO_IP, unix.IP_MINTTL, least))
-	if six {
-		err = errors.Join(err, set(unix.IPPROTO_IPV6, unix.IPV6_UNICAST_HOPS, 255), set(unix.IPPROTO_IPV6, unix.IPV6_MINHOPCOUNT, least))
-	}
-	return err
 }
 
 // protect changes what a neighbour of a socket that is no connection has to sign with. A key that the socket has for an
@@ -107,7 +93,13 @@ func setPassword(fd int, six bool, address netip.Addr, key secret) error {
 
 // listenConfig is how the BGP address is bound, with the keys of all neighbours.
 func (s *Server) listenConfig(keys Keys) *net.ListenConfig {
-	lc := &net.ListenConfig{Control: s.guard(keys)}
+	protect := guard(keys, s.farthest())
+	lc := &net.ListenConfig{Control: func(network, address string, raw syscall.RawConn) error {
+		saveSYN := func(fd int) error {
+			return os.NewSyscallError("setsockopt TCP_SAVE_SYN", unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_SAVE_SYN, 1))
+		}
+		return errors.Join(protect(network, address, raw), control(raw, saveSYN))
+	}}
 	lc.SetMultipathTCP(false) // which knows none of these options
 	return lc
 }
