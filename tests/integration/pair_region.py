@@ -100,6 +100,10 @@ class Daemon:
                 self.argv, env={**os.environ, **self._environment}, stdout=log, stderr=log, cwd=ROOT
             )
 
+    @property
+    def running(self) -> bool:
+        return self._process is not None
+
     def kill(self) -> None:
         """kill -9, if it runs."""
         if self._process is not None:
@@ -149,6 +153,7 @@ class PairRegion:
         self.one.to_twin, self.two.to_twin = Link(self.two.control), Link(self.one.control)
         self.port = _port("127.0.0.1")
         self.pes: dict[str, LightPe] = {}
+        self._apart: set[str] = set()
         self.http = httpx.AsyncClient(
             base_url=f"http://127.0.0.1:{self.port}", headers={"Authorization": f"Bearer {TOKEN}"}, timeout=20,
             trust_env=False,
@@ -249,14 +254,24 @@ class PairRegion:
 
     def forbid(self, leaver: str, *servers: str) -> None:
         """From now on nobody may be sent the leaver's route, nor he anybody's."""
+        self._apart.add(leaver)
         for name, pe in self.pes.items():
             for other, far in self.pes.items():
                 if (name == leaver) != (other == leaver):
                     pe.forbid(far.ve_id, *servers)
 
-    def allow(self) -> None:
+    def allow(self, joiner: str) -> None:
+        """Takes back `forbid` for a PE and all others that have none against them themselves."""
+        self._apart.discard(joiner)
         for pe in self.pes.values():
             pe.forbidden.clear()
+        for leaver in list(self._apart):
+            self.forbid(leaver)
+
+    def meet(self, leaver: str) -> list[str]:
+        """Who has a route of a PE, or of whom it has one."""
+        own = self.pes[leaver]
+        return [pe.name for pe in self.pes.values() if own.ve_id in pe.known or (pe.ve_id in own.known)]
 
     async def eventually(self, check: Callable[[], Awaitable[bool]], what: str, seconds: float = 30) -> None:
         deadline = time.monotonic() + seconds

@@ -5,6 +5,7 @@ without each other, and the API said "in force" only where it was so.
 """
 
 import asyncio
+import random
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -45,7 +46,7 @@ async def test_cut_off_from_both_it_is_never_said_to_be_in_step(region: PairRegi
     region.two.to_twin.cut()
     left = await region.leave("c3-lan")
     assert left["unreachable"] == ["rs1"] and not left["in_force"]
-    region.allow()  # c4 comes and goes
+    region.allow("c4")  # who comes and goes
     region.forbid("c3")
     for _ in range(4):
         assert not (await region.join("c4-lan"))["in_force"]
@@ -187,3 +188,53 @@ async def test_an_old_database_gives_nothing_back(region: PairRegion) -> None:
     assert not (await region.leave("c3-lan"))["in_force"]
     await region.settled("c1", "c2")
     assert region.pes["c3"].tables == {"rs1": set(), "rs2": set()}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+async def test_any_weather(region: PairRegion, seed: int) -> None:
+    """Links, route servers and the controller come and go at random while members do: whenever the API has called a
+    leave in force, the leaver's routes are gone everywhere, and stay so until he joins again."""
+    chance = random.Random(seed)
+    members, in_force = {"c1", "c2", "c3"}, 0
+    for pe in region.pes.values():
+        pe.needed = set()
+    links = [region.one.link, region.two.link, region.one.to_twin, region.two.to_twin]
+    daemons = [region.one.daemon, region.two.daemon, region.controller]
+    for _ in range(30):
+        match chance.choice(["move", "move", "move", "link", "daemon", "calm"]):
+            case "link":
+                chance.choice([chance.choice(links).cut, chance.choice(links).heal])()
+            case "daemon":
+                daemon = chance.choice(daemons)
+                daemon.kill()
+                if chance.random() < 0.7:
+                    daemon.start()
+            case "calm":
+                for link in links:
+                    link.heal()
+                for daemon in daemons:
+                    if not daemon.running:
+                        daemon.start()
+                await asyncio.sleep(3)
+            case _ if await region.answers():
+                mover = chance.choice(sorted(region.pes))
+                if mover in members:
+                    members.remove(mover)
+                    if (await region.leave(f"{mover}-lan"))["in_force"]:
+                        in_force += 1
+                        await asyncio.sleep(0.2)  # what was written is read
+                        region.forbid(mover)
+                        assert not region.meet(mover)
+                else:
+                    members.add(mover)
+                    region.allow(mover)
+                    await region.join(f"{mover}-lan")
+        await asyncio.sleep(chance.random())
+        assert region.wrong() == []
+    for link in links:
+        link.heal()
+    for daemon in daemons:
+        if not daemon.running:
+            daemon.start()
+    await region.settled(*members)
+    assert in_force, "no leave was ever in force: this seed shows nothing"
