@@ -40,13 +40,18 @@ func (s *Server) dial(ctx context.Context, name string) {
 		}
 		address := netip.AddrPortFrom(netip.MustParseAddr(peer.Address), s.PeerPort)
 		own := Keys{}
-		if p, protected := s.protection(address.Addr()); protected {
+		p, protected := s.protection(address.Addr())
+		if protected {
 			own[address.Addr().Unmap()] = p
 		}
 		dialer.Control = guard(own, s.hopsOf(peer))
 		conn, err := dialer.DialContext(ctx, "tcp", address.String())
 		if err != nil {
 			s.log.Debug("the peer could not be connected to", "peer", name, "error", cause(err))
+			continue
+		}
+		if now, _ := s.protection(address.Addr()); !now.equal(p) {
+			conn.Close() // opened with keys that are not in force any more
 			continue
 		}
 		s.start(peer, conn, true)
