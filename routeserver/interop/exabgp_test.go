@@ -1,8 +1,6 @@
 package interop
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -151,7 +149,8 @@ func (e *exabgpPE) withdraw(r route) {
 	}
 }
 
-func (e *exabgpPE) kill()    { e.process.kill(); e.process = nil; e.pipe.Close() }
+func (e *exabgpPE) kill() { e.process.kill(); e.process = nil; e.pipe.Close() }
+
 func (e *exabgpPE) restart() { e.t.Helper(); e.launch() }
 
 func (e *exabgpPE) daemon() *process { return e.process }
@@ -159,100 +158,4 @@ func (e *exabgpPE) daemon() *process { return e.process }
 func (e *exabgpPE) refresh(f wire.Family) {
 	e.t.Helper()
 	e.order("announce route-refresh " + exabgpFamilies[f])
-}
-
-// event is a line of what ExaBGP says: a message from the route server, or a change of the session's state.
-type event struct {
-	Type     string
-	Neighbor struct {
-		State   string
-		Message struct {
-			Update struct {
-				Attribute struct {
-					Communities []struct{ String string } `json:"extended-community"`
-				}
-				Announce map[string]map[string][]exabgpNLRI // by family and next hop
-				Withdraw map[string][]exabgpNLRI            // by family
-			}
-		}
-	}
-}
-
-type exabgpNLRI struct {
-	NLRI, RD, String             string
-	Endpoint, Base, Offset, Size int
-	To4                          []string `json:"destination-ipv4"`
-	To6                          []string `json:"destination-ipv6"`
-}
-
-func (n exabgpNLRI) name() string {
-	name := n.NLRI
-	switch {
-	case n.Size > 0:
-		return vplsName(n.RD, n.Endpoint, n.Offset, n.Size, n.Base)
-	case n.To4 != nil:
-		name = "to " + n.To4[0]
-	case n.To6 != nil:
-		name = "to " + strings.TrimSuffix(n.To6[0], "/0")
-	}
-	return strings.TrimSpace(n.RD + " " + name)
-}
-
-// events are what ExaBGP has said since it started.
-func (e *exabgpPE) events() (events []event) {
-	e.t.Helper()
-	heard, err := os.ReadFile(e.file("heard"))
-	if err != nil {
-		return nil
-	}
-	for line := range bytes.Lines(heard) {
-		var v event
-		if bytes.Contains(line, []byte(`"type": "refresh"`)) {
-			line = bytes.ReplaceAll(line, []byte(`""`), []byte(`"`)) // it quotes its words twice
-		}
-		if !bytes.HasPrefix(line, []byte("{")) || !bytes.HasSuffix(line, []byte("\n")) {
-			continue // an answer to an order, or half a line
-		}
-		if err := json.Unmarshal(line, &v); err != nil {
-			e.t.Fatalf("ExaBGP said %s: %v", line, err)
-		}
-		events = append(events, v)
-	}
-	return events
-}
-
-// learned goes through all that ExaBGP was told.
-func (e *exabgpPE) learned(f wire.Family) table {
-	e.t.Helper()
-	routes := table{}
-	for _, v := range e.events() {
-		if v.Neighbor.State == "down" {
-			routes = table{}
-		}
-		update := v.Neighbor.Message.Update
-		for _, n := range update.Withdraw[exabgpFamilies[f]] {
-			delete(routes, n.name())
-		}
-		var rts []string
-		for _, c := range update.Attribute.Communities {
-			if rt, is := strings.CutPrefix(c.String, "target:"); is {
-				rts = append(rts, rt)
-			}
-		}
-		for _, list := range update.Announce[exabgpFamilies[f]] {
-			for _, n := range list {
-				routes[n.name()] = strings.Join(rts, " ")
-			}
-		}
-	}
-	return routes
-}
-
-func (e *exabgpPE) received() (n int) {
-	for _, v := range e.events() {
-		if len(v.Neighbor.Message.Update.Announce) > 0 {
-			n++
-		}
-	}
-	return n
 }

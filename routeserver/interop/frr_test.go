@@ -1,17 +1,13 @@
 package interop
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"weft/routeserver/wire"
 )
@@ -123,48 +119,6 @@ func (f *frrPE) launch() {
 	f.process = startFRR(f.t, f.ns, f.dir, "bgpd", "-Z", "-f", config, "-l", f.own(), "--log", "stdout", "--log-level", "informational")
 }
 
-// startFRR runs one of FRR's daemons.
-func startFRR(t *testing.T, ns, dir, daemon string, args ...string) *process {
-	t.Helper()
-	// /var/tmp is one of its own, in the mount namespace of ip netns exec.
-	words := []string{"netns", "exec", ns, "sh", "-c", `mount --bind "$0" /var/tmp && exec "$@"`, dir, frrPrograms + daemon,
-		"-i", filepath.Join(dir, daemon+".pid"), "--vty_socket", dir, "-u", "frr", "-g", "frr"}
-	_ = os.Remove(filepath.Join(dir, daemon+".vty"))
-	p := spawn(t, "ip", append(words, args...)...)
-	until(t, daemon, func() bool { _, err := vty(dir, daemon, "show version"); return err == nil })
-	return p
-}
-
-// vty speaks to a daemon as vtysh does: a command ends with a zero byte, a reply with three and a status.
-func vty(dir, daemon string, lines ...string) (reply string, err error) {
-	conn, err := net.Dial("unix", filepath.Join(dir, daemon+".vty"))
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	for _, line := range append([]string{"enable"}, lines...) {
-		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-		if _, err := conn.Write(append([]byte(line), 0)); err != nil {
-			return "", err
-		}
-		var text []byte
-		buf := make([]byte, 8192)
-		for len(text) < 4 || !bytes.Equal(text[len(text)-4:len(text)-1], []byte{0, 0, 0}) {
-			n, err := conn.Read(buf)
-			if err != nil {
-				return "", err
-			}
-			text = append(text, buf[:n]...)
-		}
-		status := text[len(text)-1]
-		reply = string(bytes.Trim(text[:len(text)-4], "\x00"))
-		if status != 0 && status != 4 { // CMD_SUCCESS, CMD_SUCCESS_DAEMON
-			return "", fmt.Errorf("FRR on %q: %s (%d)", line, strings.TrimSpace(reply), status)
-		}
-	}
-	return reply, nil
-}
-
 func (f *frrPE) tell(lines ...string) string {
 	f.t.Helper()
 	reply, err := vty(f.dir, "bgpd", lines...)
@@ -196,7 +150,8 @@ func (f *frrPE) withdraw(r route) {
 	f.set(r, "no "+command)
 }
 
-func (f *frrPE) kill()    { f.process.kill(); f.process = nil }
+func (f *frrPE) kill() { f.process.kill(); f.process = nil }
+
 func (f *frrPE) restart() { f.t.Helper(); f.launch() }
 
 func (f *frrPE) daemon() *process { return f.process }
@@ -218,100 +173,3 @@ func (f *frrPE) statistics() frrStatistics {
 }
 
 func (f *frrPE) received() int { return f.statistics().UpdatesRecv }
-
-func (f *frrPE) learned(family wire.Family) table {
-	f.t.Helper()
-	switch {
-	case family == wire.EVPN:
-		return f.evpn()
-	case family.Flow():
-		return f.filters(family)
-	}
-	return f.vpn(family)
-}
-
-var (
-	frrRD     = regexp.MustCompile(`^Route Distinguisher: (\S+)`)
-	frrPrefix = regexp.MustCompile(`^.[*=> drShsR]{1,2}(i?)([0-9a-f.:]+/\d+)`)
-	frrEC     = regexp.MustCompile(`EC\{([^}]*)\}`)
-	frrRT     = regexp.MustCompile(`\d+:\d+`)
-	frrFilter = regexp.MustCompile(`Destination Address (\S+?)(/off 0)?$`)
-)
-
-// vpn reads the table for people: the one in JSON has no route targets.
-func (f *frrPE) vpn(family wire.Family) table {
-	routes := table{}
-	var rd, name string
-	for _, line := range strings.Split(f.tell("show bgp "+frrFamilies[family]), "\n") {
-		if m := frrRD.FindStringSubmatch(line); m != nil {
-			rd = m[1]
-		} else if m := frrPrefix.FindStringSubmatch(line); m != nil {
-			name = ""
-			if m[1] == "i" || f.asn != 65000 && rd != target(f.site(family)) { // the others are its own
-				name = rd + " " + m[2]
-				routes[name] = ""
-			}
-		} else if m := frrEC.FindStringSubmatch(line); m != nil && name != "" {
-			routes[name] = strings.Join(frrRT.FindAllString(m[1], -1), " ")
-		}
-	}
-	return routes
-}
-
-func (f *frrPE) evpn() table {
-	f.t.Helper()
-	var rds map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(f.tell("show bgp l2vpn evpn route detail json")), &rds); err != nil {
-		f.t.Fatal(err)
-	}
-	routes := table{}
-	for rd, text := range rds {
-		var list map[string]json.RawMessage
-		if json.Unmarshal(text, &list) != nil {
-			continue // a number of routes
-		}
-		for prefix, text := range list {
-			var r struct {
-				Paths [][]struct {
-					ExtendedCommunity struct{ String string }
-					Peer              struct{ PeerID string }
-				}
-			}
-			if json.Unmarshal(text, &r) != nil || len(r.Paths) == 0 || r.Paths[0][0].Peer.PeerID != f.server() {
-				continue
-			}
-			var rts []string
-			for _, word := range strings.Fields(r.Paths[0][0].ExtendedCommunity.String) {
-				if rt, is := strings.CutPrefix(word, "RT:"); is {
-					rts = append(rts, rt)
-				}
-			}
-			routes[rd+" "+evpnName(prefix)] = strings.Join(rts, " ")
-		}
-	}
-	return routes
-}
-
-// evpnName leaves out what FRR shows of a type 1 route beyond its key.
-func evpnName(prefix string) string {
-	if strings.HasPrefix(prefix, "[1]") {
-		return strings.Join(strings.SplitAfterN(prefix, "]", 4)[:3], "")
-	}
-	return prefix
-}
-
-func (f *frrPE) filters(family wire.Family) table {
-	f.t.Helper()
-	routes := table{}
-	var name string
-	for _, line := range strings.Split(f.tell("show bgp "+frrFamilies[family]+" detail"), "\n") {
-		line = strings.TrimSpace(line)
-		if m := frrFilter.FindStringSubmatch(line); m != nil {
-			name = "to " + m[1]
-			routes[name] = ""
-		} else if rt := frrRT.FindString(line); rt != "" && name != "" && routes[name] == "" {
-			routes[name] = rt
-		}
-	}
-	return routes
-}
