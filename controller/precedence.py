@@ -32,7 +32,8 @@ class Precedence:
         for server, generation in kept.items():
             self._ahead[server] = generation
             self._claims[server] = (
-                f"{server} was ahead of the database, at generation {generation}; it is looked at first"
+                f"{server} was ahead of the database, at generation {generation}, and has not been reached since. "
+                f"If it is gone for good, or nothing to heed: weft route overtake"
             )
 
     def contested(self, server: str) -> bool:

@@ -93,7 +93,7 @@ async def _observe(server: Propagation) -> RouteServer:
     except (Unreachable, OtherGeneration, RefusedByRouteServer) as error:
         return RouteServer(server.name, None, error=str(error))
     sessions = {s["peer"]: str(s["state"]).lower() for s in status.get("sessions") or []}
-    return RouteServer(server.name, rules, sessions, adj_in, adj_out, quarantine)
+    return RouteServer(server.name, rules, sessions, adj_in, adj_out, quarantine, server.error)
 
 
 async def _table(client: RouteServerClient, table: str) -> list[Route]:

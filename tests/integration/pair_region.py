@@ -27,10 +27,13 @@ Json = dict[str, Any]
 
 
 class Link:
-    """TCP from a port of its own to a target; `cut` breaks it and lets nothing through until `heal`."""
+    """TCP from a port of its own to a target. `cut` breaks it and lets nothing through until `heal`; `freeze` holds
+    back what is sent, which `heal` delivers, however old."""
 
     def __init__(self, target: int) -> None:
         self._target, self._up = target, True
+        self._thawed = asyncio.Event()
+        self._thawed.set()
         self._open: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self.port = 0
@@ -45,12 +48,17 @@ class Link:
         for writer in list(self._open):
             writer.transport.abort()
 
+    def freeze(self) -> None:
+        self._thawed.clear()
+
     def heal(self) -> None:
         self._up = True
+        self._thawed.set()
 
     async def _close(self, server: asyncio.Server) -> None:
         server.close()
         self.cut()
+        self._thawed.set()
         await asyncio.gather(*self._tasks)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -66,7 +74,7 @@ class Link:
                 onward, back = await asyncio.open_connection("127.0.0.1", self._target)
                 self._open.add(back)
                 try:
-                    await asyncio.gather(_copy(reader, back), _copy(onward, writer))
+                    await asyncio.gather(self._copy(reader, back), self._copy(onward, writer))
                 finally:
                     self._open.discard(back)
         except OSError:
@@ -75,16 +83,16 @@ class Link:
             self._open.discard(writer)
             writer.close()
 
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    except OSError:
-        pass
-    finally:
-        writer.close()
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(65536):
+                await self._thawed.wait()
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            pass
+        finally:
+            writer.close()
 
 
 class Daemon:

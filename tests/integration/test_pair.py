@@ -23,8 +23,13 @@ async def region(tmp_path: Path) -> AsyncIterator[PairRegion]:
         yield running
 
 
-async def test_cut_off_from_the_controller_it_follows_its_twin(region: PairRegion) -> None:
-    region.one.link.cut()
+@pytest.mark.parametrize("trouble", ["cut", "frozen"])
+async def test_cut_off_from_the_controller_it_follows_its_twin(region: PairRegion, trouble: str) -> None:
+    """A frozen link delivers the change in the end: by then it is an old one."""
+    if trouble == "cut":
+        region.one.link.cut()
+    else:
+        region.one.link.freeze()
     left = await region.leave("c3-lan")
     assert left["unreachable"] == ["rs1"] and not left["in_force"]
 
@@ -190,7 +195,7 @@ async def test_an_old_database_gives_nothing_back(region: PairRegion) -> None:
     assert region.pes["c3"].tables == {"rs1": set(), "rs2": set()}
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 async def test_any_weather(region: PairRegion, seed: int) -> None:
     """Links, route servers and the controller come and go at random while members do: whenever the API has called a
     leave in force, the leaver's routes are gone everywhere, and stay so until he joins again."""

@@ -41,8 +41,8 @@ class Route:
 
 @dataclass(frozen=True)
 class RouteServer:
-    """What was read from one route server. `rule_set` is None when it could not be reached, and `error` then says why.
-    `sessions` gives the FSM state by peer, in lower case."""
+    """What was read from one route server. `rule_set` is None when it could not be reached; `error` says why, or why it
+    is not brought up to date. `sessions` gives the FSM state by peer, in lower case."""
 
     name: str
     rule_set: RuleSet | None

@@ -34,7 +34,7 @@ def compare_rule_sets(intent: RuleSet, server: RouteServer) -> Iterator[Differen
             str(intent.generation),
             str(found.generation),
             f"{server.name} is at generation {found.generation}, the controller at {intent.generation}: "
-            f"the controller brings it up to date when its control API answers.",
+            f"{server.error or 'the controller is about to bring it up to date'}.",
         )
     yield from _named(where, server.name, "peer", intent.peers, found.peers)
     yield from _named(where, server.name, "endpoint", intent.endpoints, found.endpoints)
