@@ -93,6 +93,12 @@ bench-routeserver: $(BIN)/weft-routeserver $(BIN)/gobgpd ## side by side with BI
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./bench
 	$(BIN)/bench-routeserver $(BENCH) -output $(B)/bench-routeserver.json -page docs/routeserver.md
 
+.PHONY: fuzz nightly
+fuzz: | $(GO) ## everything that reads what others wrote, TIME=10m in total for all targets
+	./tests/fuzz $(or $(TIME),10m)
+nightly: build ## a million random steps against the second model, fuzzing and soak; STEPS= SEED= FUZZ= MINUTES=
+	./tests/nightly
+
 .PHONY: soak
 soak: $(BIN)/weft-routeserver ## one route server under churn, memory flat and no route astray; docs/soak.md; MINUTES=30
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/soak) ./soak
