@@ -35,6 +35,7 @@ class FakeRouteServer:
         self.more = asyncio.Event()
         self.trial: dict[str, Any] = {}
         self.behind: list[str] = []
+        self.fallback: RuleSet | None = None
         self.down = False
         self.delay = 0.0
         self.url = ""
@@ -58,6 +59,12 @@ class FakeRouteServer:
         self.events.append({"seq": len(self.events) + 1, "kind": kind, **data})
         self.more.set()
         self.more = asyncio.Event()
+
+    def expire(self) -> None:
+        """The time of a trial is over here: as the real one, it goes back to the rule set and the number of before."""
+        if self.fallback is not None:
+            self.rules, self.fallback = self.fallback, None
+            self.happen("rollback", text="it was not confirmed in time")
 
     def restart(self) -> None:
         """Loses what is not on its disk: the confirmation, and the events."""
@@ -83,21 +90,21 @@ class FakeRouteServer:
         ):
             return self._conflict()
         self.log.append(f"put {rules.generation}")
-        return self._take(rules)
+        return self._take(rules, request)
 
     async def _change(self, request: Request) -> Response:
         change = Change.model_validate_json(await request.body())
-        if change.base != self.rules.generation:
+        if change.base != self.rules.generation or (self.fallback is not None and not change.dry_run):
             return self._conflict()
         await asyncio.sleep(self.delay)
         self.log.append(f"{'rehearse' if change.dry_run else 'change'} {change.generation}")
         rules = apply(self.rules, change.ops, change.generation)
-        return self._receipt(rules, dry_run=True) if change.dry_run else self._take(rules)
+        return self._receipt(rules, dry_run=True) if change.dry_run else self._take(rules, request)
 
     async def _confirm(self, request: Request) -> Response:
         if json.loads(await request.body())["generation"] != self.rules.generation:
             return self._conflict()
-        self.confirmed = True
+        self.confirmed, self.fallback = True, None
         self.log.append(f"confirm {self.rules.generation}")
         return Response(status_code=204)
 
@@ -133,8 +140,12 @@ class FakeRouteServer:
             seen = len(self.events)
             await more.wait()
 
-    def _take(self, rules: RuleSet) -> Response:
+    def _take(self, rules: RuleSet, request: Request) -> Response:
         answer = self._receipt(rules)
+        if "confirm_within" not in request.query_params:
+            self.fallback = None
+        elif rules != self.rules:
+            self.fallback = self.rules
         self.rules, self.confirmed = rules, True
         return answer
 

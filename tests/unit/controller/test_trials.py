@@ -1,13 +1,15 @@
 """Changes on trial as the controller keeps them. With real route servers: tests/integration/test_trials.py."""
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 
 import pytest
 
+from controller import propagation
 from controller.core.rulesets import rule_set
 from tests.unit.controller.conftest import Controller, Start, eventually, problem
-from tests.unit.controller.fake_routeserver import FakeRouteServer
+from tests.unit.controller.fake_routeserver import FakeRouteServer, fake_route_server
 
 
 @pytest.fixture
@@ -155,3 +157,84 @@ async def test_a_policy_that_changes_nothing_is_not_on_trial(blue: Controller) -
     await blue.http.post("/api/v1/policy/apply", content=policy)
     again = (await blue.http.post("/api/v1/policy/apply", content=policy, params={"confirm_within": 600})).json()
     assert again["confirm_by"] is None and blue.region.changes.trial is None
+
+
+async def test_agents_follow_a_rollback(controller: Controller) -> None:
+    one, other = await controller.agent("c1", 1), await controller.agent("c2", 2)
+    await controller.post("/vcps", {"name": "blue"})
+    await controller.post("/vcps/blue/members", {"endpoint": "c1-lan"})
+    joined = await controller.post("/vcps/blue/members", {"endpoint": "c2-lan"}, confirm_within=1)
+    assert joined["in_force"] and one.documents[-1].endpoints[0].remotes
+    for agent in (one, other):
+        await agent.document(joined["generation"] + 1)
+        assert not agent.documents[-1].endpoints[0].remotes
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_whatever_happens_they_agree_in_the_end(start: Start, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Trials that are confirmed, rolled back or forgotten, while route servers go, come back and run out of patience,
+    and the controller starts anew. Nothing that was not confirmed is there in the end, and all that was, is."""
+    monkeypatch.setattr(propagation, "RETRY", 0.01)
+    monkeypatch.setattr(propagation, "HEARTBEAT", 0.02)
+    chance = random.Random(seed)
+    settled: set[str] = set()
+    async with fake_route_server("rs1") as one, fake_route_server("rs2") as two:
+        async with start(one, two) as controller:
+            for n in (1, 2, 3):
+                await controller.cloudlet(f"c{n}", n)
+            await controller.post("/vcps", {"name": "blue"})
+        for _ in range(3):
+            one.down = two.down = False
+            async with start(one, two, agent_timeout=0.1) as controller:
+                await _play(controller, (one, two), chance, settled)
+        one.down = two.down = False
+        async with start(one, two) as controller:
+            if trial := controller.region.changes.trial:
+                await controller.post(f"/changes/{trial.generation}/rollback", status=200)
+            wanted = rule_set(controller.region.intent, 65000)
+            await eventually(lambda: one.rules == two.rules == wanted)
+            await eventually(lambda: one.fallback is None and two.fallback is None)
+            assert controller.region.intent.vcps["blue"].members == settled
+
+
+async def _play(
+    controller: Controller, servers: tuple[FakeRouteServer, ...], chance: random.Random, settled: set[str]
+) -> None:
+    """Random steps; `settled` are the members of the pool as they were last confirmed."""
+    for _ in range(12):
+        server, name = chance.choice(servers), f"c{chance.randint(1, 3)}-lan"
+        trial = controller.region.changes.trial
+        match chance.choice(["change", "change", "try", "try", "confirm", "roll back", "go", "come", "expire"]):
+            case "change" | "try" as how:
+                query = {"confirm_within": 600} if how == "try" else {}
+                path, inside = "/api/v1/vcps/blue/members", name in controller.region.intent.vcps["blue"].members
+                if inside:
+                    answer = await controller.http.delete(f"{path}/{name}", params=query)
+                else:
+                    answer = await controller.http.post(path, json={"endpoint": name}, params=query)
+                assert answer.is_success is (trial is None), answer.text
+                if trial is None and how == "change":
+                    settled ^= {name}
+            case "confirm" if trial:
+                await controller.post(f"/changes/{trial.generation}/confirm", status=200)
+                settled.clear()
+                settled |= controller.region.intent.vcps["blue"].members
+            case "roll back" if trial:
+                await controller.post(f"/changes/{trial.generation}/rollback", status=200)
+                assert controller.region.intent.vcps["blue"].members == settled
+            case "go":
+                server.down = True
+                server.happen("over")
+            case "come":
+                server.down = False
+            case "expire":
+                server.expire()
+        await asyncio.sleep(chance.choice([0, 0, 0.05]))
+    for server in servers:
+        server.down = False
+    trial = controller.region.changes.trial
+    wanted = rule_set(controller.region.intent, 65000)
+    await eventually(lambda: all(server.rules == wanted for server in servers))
+    await eventually(lambda: all((server.fallback is None) is (trial is None) for server in servers))
+    for fallback in (server.fallback for server in servers):
+        assert fallback is None or set(fallback.vcps[0].members) == settled
