@@ -108,3 +108,45 @@ def test_generations_and_tables(region: World) -> None:
         assert "reason" in region.weft("route", "list", "--reason", "no-rt", code=3).stderr
     for arguments in (["--from", "1"], [], ["c1", "--to", "4"]):
         assert region.weft("route", "diff", *arguments, code=2).stderr.startswith("weft: give a PEER")
+
+
+def in_short(answer: Any) -> list[Any]:
+    """What the route servers said they send, or would: all but the times."""
+    return sorted(
+        [
+            r["route_server"],
+            r["generation"],
+            r["previous"],
+            [(p["peer"], p["announced"], p["withdrawn"]) for p in r["peers"]],
+        ]
+        for r in answer["route_servers"]
+    )
+
+
+def test_a_rehearsal_says_what_comes_true(region: World, tmp_path: Path) -> None:
+    one = (region.servers[0].address, region.servers[0].port)
+    policy = tmp_path / "pools.yaml"
+    policy.write_text("apiVersion: weft/v1\nvcps:\n  green:\n    members: [c1-lan, c3-lan]\n")
+    with (
+        closing(PlainPe("127.0.78.11", one)) as first,
+        closing(PlainPe("127.0.78.12", one)) as second,
+        closing(PlainPe("127.0.78.13", one)) as third,
+    ):
+        for number, pe in enumerate((first, second, third), 1):
+            pe.announce(site=number, target=number)
+        eventually(lambda: len(region.json("route", "list", "--route-server", "rs1")) == 3, "three routes")
+        for command in (
+            ["vcp", "join", "blue", "c2-lan"],
+            ["vcp", "join", "blue", "c3-lan", "--confirm-within", "600"],
+            ["vcp", "leave", "blue", "c1-lan"],
+            ["policy", "apply", str(policy)],
+            ["endpoint", "remove", "c2-lan"],
+            ["cloudlet", "drain", "c3"],
+        ):
+            rehearsed = region.json(*command, "--dry-run")
+            real = region.json(*command, code=None)
+            assert in_short(rehearsed) == in_short(real) and rehearsed["generation"] == real["generation"]
+            assert sum(r["announced"] + r["withdrawn"] for r in real["route_servers"]) > 0, command
+            assert [a["cloudlet"] for a in rehearsed["agents"]] == [a["cloudlet"] for a in real["agents"]]
+            if real["confirm_by"]:
+                region.weft("change", "confirm")
