@@ -69,9 +69,10 @@ class Precedence:
                 self._seen.set()
         return next(iter(self._claims.values()), "")
 
-    async def overtake(self) -> list[str]:
-        """The operator says that the database is right. Gives the route servers that had a claim."""
-        overtaken = sorted(self._claims)
+    async def overtake(self) -> dict[str, int]:
+        """The operator says that the database is right. Gives the route servers that had a claim, and the generations
+        that they had."""
+        overtaken = dict(sorted(self._ahead.items()))
         self._accepted = max([self._accepted, *self._ahead.values()])
         self._claims.clear()
         self._ahead.clear()

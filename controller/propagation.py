@@ -155,11 +155,15 @@ class Propagation:
             if _ahead(found, self._current()):
                 await self._refresh()
             wanted = self._current()
+            contested = self._precedence.contested(self.name)
             if found != wanted:
                 await self._hold(status, found, wanted)
-                if _ahead(found, wanted):
-                    await self._overtake(self.name, found.generation)
-                    continue
+            if contested or _ahead(found, wanted):
+                # Also what agents have may be from a time that the database knows nothing of, at the same version.
+                await self._precedence.see(self.name, found.generation)
+                await self._overtake(self.name, found.generation)
+                continue
+            if found != wanted:
                 log.info("%s: generation %s, sending %s whole", self.name, found.generation, wanted.generation)
                 await self._replace(wanted)
                 found = wanted

@@ -25,5 +25,8 @@ async def overtake(region: Running) -> Overtaken:
     if not overtaken:
         raise conflict("no route server is ahead of the database")
     names = ", ".join(overtaken)
-    region.journal.note("overtaken", overtaken[0], f"an operator puts the database in force, which is behind {names}")
-    return Overtaken(route_servers=overtaken)
+    region.journal.note(
+        "overtaken", next(iter(overtaken)), f"an operator puts the database in force, which is behind {names}"
+    )
+    await region.changes.renew(max(overtaken.values()))
+    return Overtaken(route_servers=list(overtaken))

@@ -193,6 +193,8 @@ async def test_an_old_database_gives_nothing_back(region: PairRegion) -> None:
     assert not (await region.leave("c3-lan"))["in_force"]
     await region.settled("c1", "c2")
     assert region.pes["c3"].tables == {"rs1": set(), "rs2": set()}
+    region.allow("c4")
+    assert (await region.join("c4-lan"))["in_force"], "agents have desired states of the new time"
 
 
 @pytest.mark.parametrize("seed", [1, 2])

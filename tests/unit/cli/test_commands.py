@@ -402,3 +402,12 @@ def test_route_diff_between_generations(controller: Controller, weft: Weft) -> N
     assert weft("route", "diff", "--from", "41", "--to", "42", "-o", "json").json == answer
     for wrong in (["--from", "41"], ["c5", "--to", "42"], []):
         assert weft("route", "diff", *wrong).code == 2
+
+
+def test_an_old_database_is_put_in_force(controller: Controller, weft: Weft) -> None:
+    controller.answers["POST", "/api/v1/route-servers/overtake"] = {"route_servers": ["rs1", "rs2"]}
+    assert weft("route", "overtake").out == "overtaken: rs1, rs2\n"
+    refusal = problem(409, "Conflict", "no route server is ahead of the database")
+    controller.answers["POST", "/api/v1/route-servers/overtake"] = refusal
+    refused = weft("route", "overtake")
+    assert refused.code == 3 and "no route server is ahead" in refused.err

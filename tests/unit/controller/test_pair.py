@@ -70,6 +70,7 @@ async def test_a_restored_database_gives_nothing_back(start: Start, tmp_path: Pa
             assert left["unreachable"] == ["rs1", "rs2"] and not left["in_force"]
             await eventually(lambda: all(server.reachable for server in servers))
             assert one.rules == two.rules == rule_set(controller.region.intent, 65000)
+            assert one.rules.generation > left["generation"], "agents must not take an old version for the new one"
             assert [vcp.members for vcp in two.rules.vcps if vcp.name == "blue"] == [["c1-lan"]]
 
 
@@ -79,12 +80,14 @@ async def test_an_operator_may_overtake(start: Start, tmp_path: Path) -> None:
         async with start(one, two, held=True) as controller:
             servers = controller.region.changes.route_servers
             await eventually(lambda: all(server.error.startswith("rs1 is at") for server in servers))
+            ahead = one.rules.generation
             done = await controller.post("/route-servers/overtake", status=200)
             assert done == {"route_servers": ["rs1"]}
             await eventually(lambda: all(server.reachable for server in servers))
             assert one.rules == two.rules == rule_set(controller.region.intent, 65000)
             assert one.rules.vcps[0].members == ["c1-lan", "c2-lan"]
-            assert len(await texts(controller, "database-behind")) == 2 and await texts(controller, "overtaken")
+            assert one.rules.generation > ahead
+            assert len(await texts(controller, "database-behind")) == 1 and await texts(controller, "overtaken")
             again = await controller.http.post("/api/v1/route-servers/overtake")
             assert again.status_code == 409
 
