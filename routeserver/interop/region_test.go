@@ -46,7 +46,7 @@ func newRegionOver(t *testing.T, at transport, peers []*speaker, options ...stri
 	ns := namespace(t, "r")
 	for _, n := range []int{1, 2, 3, 4, 5, 6, routeServer} {
 		must(t, fmt.Sprintf("ip -n %s addr add %s/32 dev lo", ns, ipv4(n)))
-		must(t, fmt.Sprintf("ip -n %s addr add %s/128 dev lo", ns, ipv6(n)))
+		must(t, fmt.Sprintf("ip -n %s addr add %s/128 dev lo nodad", ns, ipv6(n)))
 	}
 	api := ipv4(routeServer) + ":9179"
 	r := &region{control: &control{t, "http://" + api, within(ns)}, ns: ns, at: at}
