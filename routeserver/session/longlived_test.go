@@ -2,11 +2,14 @@ package session_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 
+	"weft/routeserver/engine"
+	"weft/routeserver/lookingglass"
 	"weft/routeserver/petest"
 	"weft/routeserver/ruleset"
 	"weft/routeserver/session"
@@ -157,6 +160,17 @@ func TestLongLivedStaleRoutes(t *testing.T) {
 			})
 		})
 	})
+	for to, want := range map[string][2]string{"lan-b": {"sent", "sent to b"}, "lan-c": {"not-sent", "it is long-lived stale, and c does not speak"}} {
+		x, err := lookingglass.Explain(r.Engine, "lan-a", to, "")
+		if err != nil || x.Verdict != want[0] || !strings.Contains(x.Text, want[1]) || !strings.Contains(x.Routes[0].Steps[0].Text, "long-lived stale, kept until") {
+			t.Errorf("%s: %+v, %v", to, x, err)
+		}
+	}
+	if events, _ := r.Events.After(0); !slices.ContainsFunc(events, func(e engine.Event) bool {
+		return e.Kind == "long-lived-stale" && strings.Contains(e.Text, "(1) are kept") && strings.Contains(e.Text, "(1) are withdrawn (NO_LLGR)")
+	}) {
+		t.Errorf("the events are %+v", events)
+	}
 	// Isolation first: who leaves the pool loses them.
 	r.change(t, ruleset.Operation{Op: ruleset.Leave, Pool: "pool", Member: "lan-b"})
 	b.Has(map[string]string{})
