@@ -178,34 +178,6 @@ type PeerView struct {
 	Account              *Account
 }
 
-// Staleness is what is kept of a peer from before its session was lost.
-type Staleness struct {
-	Routes    int
-	LongLived int       // of these
-	From      time.Time // when others become so, if the peer is not back; zero: none do
-	Until     time.Time // when the last of them go
-}
-
-func (e *Engine) staleOf(peer string) (s Staleness) {
-	for f := range wire.Families {
-		k := e.keptOf(peer, f)
-		if k == nil || len(k.routes) == 0 {
-			continue
-		}
-		s.Routes += len(k.routes)
-		if end := e.end(peer, k); end.After(s.Until) {
-			s.Until = end
-		}
-		switch l := e.lost[peer]; {
-		case k.longLived():
-			s.LongLived += len(k.routes)
-		case l != nil && k.term > 0:
-			s.From = l.until
-		}
-	}
-	return s
-}
-
 // PeerViews lists all peers of the rule set, sorted by name.
 func (e *Engine) PeerViews() []PeerView {
 	accounts := e.Accounts()
