@@ -19,7 +19,7 @@ import (
 // down: steps are taken out as long as it goes on failing.
 var (
 	firstSeed  = flag.Uint64("seed", 1, "`seed` of the first world; the others follow")
-	worlds     = flag.Int("worlds", 20, "`number` of worlds")
+	worlds     = flag.Int("worlds", 40, "`number` of worlds")
 	worldSteps = flag.Int("steps", 600, "`number` of steps in each world")
 	shrinkTime = flag.Duration("shrink", 30*time.Second, "`time` for cutting a failing run down")
 )
