@@ -112,6 +112,7 @@ func (e *Engine) down(p *Peer, why string, graceful bool) (complete bool) {
 		text += fmt.Sprintf("; its routes (%d) are kept until %s at most", kept, e.staleOf(p.Name).Until.UTC().Format(time.RFC3339))
 	}
 	e.Events.Add("session-down", p.Name, text)
+	e.forgetTally(p.Name)
 	return complete
 }
 

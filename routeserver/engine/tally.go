@@ -114,3 +114,11 @@ func (e *Engine) forgetTallies(present map[string]*Account) {
 		}
 	}
 }
+
+// forgetTally forgets a peer that is in the rule set no more and has no session: nobody may ask for the metrics. It is
+// called with the lock held.
+func (e *Engine) forgetTally(peer string) {
+	if _, stays := e.set.Peer(peer); !stays && e.peers[peer] == nil {
+		delete(e.tallies, peer)
+	}
+}

@@ -178,6 +178,9 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 		}
 	}
 	e.forgetLost(t)
+	for _, name := range delta.Peers {
+		e.forgetTally(name)
+	}
 	e.hurry(was, delta)
 	if changed || len(delta.Sites)+len(delta.Pairs) > 0 {
 		e.past.Add(next)
