@@ -88,6 +88,9 @@ func (e *Engine) retain(p *Peer, in *rib.In, f wire.Family) *kept {
 	}
 	outlasts := e.outlasts(p, f)
 	for key, r := range in.Routes(f) {
+		if r.Group.Attributes.Loop {
+			continue // it never gets anywhere
+		}
 		if outlasts || old == nil || old.routes[key] != r {
 			k.routes[key] = r
 		}
