@@ -38,7 +38,7 @@ EXAMPLE: JsonDict = {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24"
 
 class NewEndpoint(Body):
     """`prefix` is an IPv4 prefix of at most 29 bits; `gateway`, if given, must be the address plan's. `vni` is for
-    EVPN, 10000 by default. `mtu` in bytes."""
+    EVPN, 10000 by default. `mtu` in bytes. An endpoint with more than `max_routes` routes has all in quarantine."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -50,6 +50,7 @@ class NewEndpoint(Body):
     vni: Annotated[int | None, Field(ge=1, le=16777215)] = None
     mtu: Annotated[int, Field(ge=576, le=9216)] = 1450
     lease_seconds: Annotated[int, Field(ge=60, le=30 * 86400)] = 3600
+    max_routes: Annotated[int | None, Field(ge=1, le=2**31 - 1)] = None
 
 
 class Endpoint(BaseModel):
@@ -70,6 +71,7 @@ class Endpoint(BaseModel):
     vtep: str
     mtu: int
     lease_seconds: int
+    max_routes: int | None
     capacity: int
     vcps: list[str]
     created_at: datetime
@@ -89,6 +91,7 @@ async def create(body: NewEndpoint, region: Running, response: Response) -> Endp
         vni=body.vni,
         mtu=body.mtu,
         lease_seconds=body.lease_seconds,
+        max_routes=body.max_routes,
     )
 
     async def also(session: AsyncSession, intent: Intent) -> None:
@@ -162,6 +165,7 @@ def _shown(row: EndpointRow, region: Region) -> Endpoint:
         vtep=cloudlet.vtep,
         mtu=row.mtu,
         lease_seconds=row.lease_seconds,
+        max_routes=row.max_routes,
         capacity=AddressPlan.of(row.prefix).capacity,
         vcps=sorted(region.intent.pools_of.get(row.name, ())),
         created_at=row.created_at,

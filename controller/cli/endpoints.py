@@ -32,6 +32,7 @@ DETAILS = [
     ("VTEP", at("vtep")),
     ("MTU", at("mtu")),
     ("LEASE SECONDS", at("lease_seconds")),
+    ("MAX ROUTES", at("max_routes")),
     ("PAIRS OF ADDRESSES", at("capacity")),
 ]
 
@@ -64,10 +65,13 @@ def add(
     vni: Annotated[int | None, typer.Option(help="EVPN only: the pool's VNI. [default: 10000]")] = None,
     mtu: Annotated[int | None, typer.Option(help="Bytes. [default: 1450]")] = None,
     lease_seconds: Annotated[int | None, typer.Option(help="Lease time of addresses. [default: 3600]")] = None,
+    max_routes: Annotated[
+        int | None, typer.Option(help="With more routes than this, all are in quarantine. [default: any number]")
+    ] = None,
 ) -> None:
     """Attach a LAN of a cloudlet. Its site number, and with it its route target, is given now and stays."""
     body: dict[str, Any] = {"name": name, "cloudlet": cloudlet, "prefix": prefix, "gateway": gateway}
-    body |= {"ports": port or [], "vni": vni, "mtu": mtu, "lease_seconds": lease_seconds}
+    body |= {"ports": port or [], "vni": vni, "mtu": mtu, "lease_seconds": lease_seconds, "max_routes": max_routes}
     with Client() as api:
         answer = api.post(path("endpoints"), {k: v for k, v in body.items() if v is not None})
         done(answer, f"{name} is {answer.get('prefix')} at {cloudlet}, site route target {answer.get('rt')}")

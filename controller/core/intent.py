@@ -52,6 +52,7 @@ class Endpoint:
     vni: int | None = None
     mtu: int = 1450
     lease_seconds: int = 3600
+    max_routes: int | None = None
 
 
 @dataclass(frozen=True)

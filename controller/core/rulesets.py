@@ -18,7 +18,7 @@ def endpoint(of: Endpoint, intent: Intent, asn: int) -> wire.Endpoint:
     """An endpoint as a route server knows it."""
     target = site_target(asn, of.site)
     family = intent.cloudlets[of.cloudlet].pe.family
-    return wire.Endpoint(name=of.name, peer=of.cloudlet, family=family, rt=target, rd=target)
+    return wire.Endpoint(name=of.name, peer=of.cloudlet, family=family, rt=target, rd=target, max_routes=of.max_routes)
 
 
 def rule_set(intent: Intent, asn: int) -> wire.RuleSet:

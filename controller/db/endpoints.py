@@ -19,6 +19,7 @@ class EndpointRow(Base):
         CheckConstraint("site BETWEEN 1 AND 4095", name="site"),
         CheckConstraint('"index" BETWEEN 1 AND 255', name="index"),
         CheckConstraint("vni BETWEEN 1 AND 16777215", name="vni"),
+        CheckConstraint("max_routes >= 1", name="max_routes"),
     )
 
     name: Mapped[str] = mapped_column(NAME, primary_key=True)
@@ -31,6 +32,7 @@ class EndpointRow(Base):
     vni: Mapped[int | None]
     mtu: Mapped[int]
     lease_seconds: Mapped[int]
+    max_routes: Mapped[int | None]
     created_at: Mapped[datetime] = mapped_column(Time, default=now)
     revision: Mapped[int] = mapped_column(default=1)
 

@@ -29,7 +29,17 @@ async def load(session: AsyncSession) -> Intent:
         },
         endpoints={
             e.name: Endpoint(
-                e.name, e.cloudlet, e.site, e.index, e.prefix, e.gateway, tuple(e.ports), e.vni, e.mtu, e.lease_seconds
+                e.name,
+                e.cloudlet,
+                e.site,
+                e.index,
+                e.prefix,
+                e.gateway,
+                tuple(e.ports),
+                e.vni,
+                e.mtu,
+                e.lease_seconds,
+                e.max_routes,
             )
             for e in await session.scalars(select(EndpointRow))
         },

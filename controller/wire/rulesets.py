@@ -27,13 +27,15 @@ class Peer(Message):
 
 
 class Endpoint(Message):
-    """An endpoint as the route server knows it: who may announce which route target, and in which family."""
+    """An endpoint as the route server knows it: who may announce which route target, in which family, and with how
+    many routes; without `max_routes` with any number."""
 
     name: str
     peer: str
     family: Family
     rt: str
     rd: str
+    max_routes: int | None = Field(default=None, ge=1, exclude_if=lambda most: most is None)
 
 
 class Vcp(Message):

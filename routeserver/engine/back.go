@@ -41,7 +41,7 @@ func (e *Engine) takeUp(p *Peer) {
 // long-lived has its own time.
 func (e *Engine) Hasten(p *Peer) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	if e.peers[p.Name] != p {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weft/routeserver/ruleset"
 	"weft/routeserver/wire"
 )
 
@@ -27,6 +28,11 @@ func (w *world) check(after string) {
 	for _, differs := range w.followers {
 		if text := differs(); text != "" {
 			w.t.Fatalf("after %s: %s", after, text)
+		}
+	}
+	for _, e := range w.document.Endpoints {
+		if have, want := w.engine.table.Load(e.Name), w.load(e); have != want {
+			w.t.Fatalf("after %s: %s is counted with %d routes and has %d", after, e.Name, have, want)
 		}
 	}
 	want := w.expected(seen)
@@ -83,4 +89,17 @@ func same(want, have map[string]entry, heard bool) bool {
 		}
 	}
 	return true
+}
+
+// load counts the routes of an endpoint with a limit in the table.
+func (w *world) load(e ruleset.Endpoint) (n int) {
+	if e.MaxRoutes == 0 {
+		return 0
+	}
+	for _, g := range w.engine.table.In(e.Peer).Groups() {
+		if site, _ := Judge(w.engine.set, g.Peer, g.Family, g.Attributes); site == e.Name {
+			n += g.Len()
+		}
+	}
+	return n
 }

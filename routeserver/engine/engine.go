@@ -110,6 +110,7 @@ func New(c Config, store *ruleset.Store, onChange func(set *ruleset.Set, peers [
 	}
 	if set != nil {
 		e.set, e.loaded, e.resumed = set, true, true
+		e.limits(set.Endpoints())
 		if err := e.loadTrial(); err != nil {
 			return nil, err
 		}

@@ -77,7 +77,7 @@ func (e *Engine) demote(t *transaction, key string, r *rib.Route) {
 func (e *Engine) twin(in *rib.In, g *rib.Group) *rib.Group {
 	twin, fresh := in.Group(g.Family, g.Attributes, true)
 	if fresh {
-		e.table.Judge(twin, "", rib.Duplicate)
+		e.table.Judge(twin, g.Site, rib.Duplicate)
 	}
 	return twin
 }
@@ -146,9 +146,9 @@ func (e *Engine) group(in *rib.In, f wire.Family, a *wire.Attributes) *rib.Group
 	if !fresh {
 		return g
 	}
-	endpoint, reason := Judge(e.set, in.Peer, f, a)
-	e.table.Judge(g, endpoint, reason)
-	if endpoint != "" {
+	site, reason := e.judge(e.set, g)
+	e.table.Judge(g, site, reason)
+	if g.Endpoint != "" {
 		for peer, targets := range e.recipients(e.set, g) {
 			g.SetSent(peer, targets, now())
 		}

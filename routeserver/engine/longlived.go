@@ -94,7 +94,7 @@ func (e *Engine) markStale(peer string, f wire.Family, k *kept) {
 // as long as this session does.
 func (e *Engine) lapse(peer string, f wire.Family, k *kept) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	if e.keptOf(peer, f) != k {
 		return
 	}
@@ -125,7 +125,10 @@ func (e *Engine) candidate(g *rib.Group) (endpoint string, reason rib.Reason) {
 	if g.Endpoint != "" {
 		return g.Endpoint, ""
 	}
-	return Judge(e.set, g.Peer, g.Family, g.Attributes)
+	if endpoint, reason = e.judge(e.set, g); reason != "" {
+		endpoint = ""
+	}
+	return endpoint, reason
 }
 
 // challenge lets a duplicate that waits take a key from a route that it outranks by now.

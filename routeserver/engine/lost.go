@@ -137,7 +137,7 @@ func (e *Engine) settleLost(peer string, l *lost) {
 // those that may be long-lived.
 func (e *Engine) Expire(peer string, until time.Time) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	l := e.lost[peer]
 	if l == nil || !l.until.Equal(until) {
 		return

@@ -29,19 +29,28 @@ type candidate struct {
 }
 
 // candidates are, by route, those among which the winner is: the one whose endpoint owns the route distinguisher, else
-// any (the first that came, which this model does not know), but a long-lived stale one only if all are.
+// any (the first that came, which this model does not know), but a long-lived stale one only if all are. An endpoint with
+// more routes than it may have has none.
 func (w *world) candidates() map[string][]candidate {
-	all := map[string][]candidate{}
+	all, load := map[string][]candidate{}, map[string]int{}
 	for announcer, routes := range w.said {
 		for route, a := range routes {
 			for _, e := range w.document.Endpoints {
 				if len(a.rts) == 1 && !a.stray && e.RT == a.rts[0] && e.Peer == announcer && (e.Family == a.family.String() || a.family.Flow()) {
 					all[route] = append(all[route], candidate{a, announcer, e})
+					load[e.Name]++
 				}
 			}
 		}
 	}
 	for route, rivals := range all {
+		rivals = slices.DeleteFunc(rivals, func(c candidate) bool {
+			return c.endpoint.MaxRoutes > 0 && load[c.endpoint.Name] > c.endpoint.MaxRoutes
+		})
+		if all[route] = rivals; len(rivals) == 0 {
+			delete(all, route)
+			continue
+		}
 		if slices.ContainsFunc(rivals, func(c candidate) bool { return !c.longLived() }) {
 			all[route] = slices.DeleteFunc(slices.Clone(rivals), candidate.longLived)
 		}

@@ -42,6 +42,9 @@ func (w *world) site(d *ruleset.Document, i int) ruleset.Endpoint {
 		return !slices.ContainsFunc(d.Endpoints, func(e ruleset.Endpoint) bool { return e.Name != siteName(i) && of(e) == text })
 	}
 	e := ruleset.Endpoint{Name: siteName(i), Peer: d.Peers[w.r.IntN(len(d.Peers))].Name, Family: w.families[i].String()}
+	if w.r.IntN(4) == 0 {
+		e.MaxRoutes = 1 + w.r.IntN(4)
+	}
 	for e.RT = anyTarget(w); !free(e.RT, func(e ruleset.Endpoint) string { return e.RT }); {
 		e.RT = anyTarget(w)
 	}

@@ -25,7 +25,7 @@ func (e *Engine) Resume(peer ruleset.Peer, id [4]byte, families [wire.Families]b
 // is put off since we have restarted. Nil: the rule set has no such peer any more.
 func (e *Engine) Establish(peer ruleset.Peer, open *wire.Open, opening Opening) *Peer {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	name := peer.Name
 	if present, _ := e.set.Peer(name); present != peer {
 		return nil
@@ -83,7 +83,7 @@ func (e *Engine) Down(p *Peer, why string) { e.down(p, why, false) }
 // down ends a session, gracefully or not.
 func (e *Engine) down(p *Peer, why string, graceful bool) (complete bool) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	complete = p.Queue.Close()
 	if p.membership != nil {
 		p.membership.timer.Stop()
@@ -120,7 +120,7 @@ func (e *Engine) down(p *Peer, why string, graceful bool) (complete bool) {
 // it was negotiated.
 func (e *Engine) Refresh(p *Peer, f wire.Family, kind uint8, enhanced bool) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	if e.peers[p.Name] != p || !p.Families[f] {
 		return
 	}

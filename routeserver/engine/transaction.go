@@ -124,8 +124,9 @@ func (e *Engine) Confirm(generation uint64) error {
 // step is what a transaction does with one group.
 type step struct {
 	group    *rib.Group
-	endpoint string
+	site     string
 	reason   rib.Reason
+	endpoint string            // the site, unless there is a reason
 	desired  map[string]string // recipients
 }
 
@@ -136,14 +137,7 @@ func (e *Engine) plan(next *ruleset.Set) (steps []step, delta *ruleset.Delta) {
 		return nil, delta
 	}
 	judge := func(g *rib.Group) {
-		s := step{group: g}
-		s.endpoint, s.reason = Judge(next, g.Peer, g.Family, g.Attributes)
-		if !g.Twin && s.endpoint != "" {
-			audience := *g
-			audience.Endpoint = s.endpoint
-			s.desired = e.recipients(next, &audience)
-		}
-		if s.endpoint != g.Endpoint || s.reason != g.Reason {
+		if s, different := e.consider(next, g); different {
 			steps = append(steps, s)
 		}
 	}
@@ -158,6 +152,21 @@ func (e *Engine) plan(next *ruleset.Set) (steps []step, delta *ruleset.Delta) {
 	return steps, delta
 }
 
+// consider judges a group by a rule set.
+func (e *Engine) consider(set *ruleset.Set, g *rib.Group) (s step, different bool) {
+	s.group = g
+	s.site, s.reason = e.judge(set, g)
+	if s.reason == "" {
+		s.endpoint = s.site
+	}
+	if !g.Twin && s.endpoint != "" {
+		audience := *g
+		audience.Endpoint = s.endpoint
+		s.desired = e.recipients(set, &audience)
+	}
+	return s, s.endpoint != g.Endpoint || s.reason != g.Reason || s.site != g.Site
+}
+
 // commit puts a rule set in force, sends what follows to whom it concerns, lets go of the lock and waits until it is
 // written.
 func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
@@ -168,6 +177,8 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 	e.set, e.loaded = next, true
 	t := newTransaction()
 	e.execute(t, steps)
+	e.limits(delta.Sites)
+	e.enforce(t)
 	e.contest(t, delta.Sites)
 	for _, pair := range delta.Pairs {
 		for g := range e.table.Endpoint(pair.Endpoint) {
@@ -181,6 +192,7 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 	for _, name := range delta.Peers {
 		e.forgetTally(name)
 	}
+	e.enforce(t) // with what is forgotten, an endpoint may have few enough again
 	e.hurry(was, delta)
 	if changed || len(delta.Sites)+len(delta.Pairs) > 0 {
 		e.past.Add(next)
@@ -221,17 +233,17 @@ func (e *Engine) execute(t *transaction, steps []step) {
 				freed = append(freed, freedKey{g.Family, key})
 			}
 		}
-		e.table.Judge(g, "", s.reason)
+		e.table.Judge(g, s.site, s.reason)
 		e.tell(Quarantined, g, g.NLRIs(), "", "")
 	}
 	for _, s := range steps {
 		switch g := s.group; {
 		case g.Twin && s.endpoint == "":
-			e.untwin(g, s.reason)
-		case g.Twin || s.endpoint == "":
-			if !g.Twin {
-				e.table.Judge(g, "", s.reason)
-			}
+			e.untwin(g, s)
+		case g.Twin:
+			e.table.Judge(g, s.site, rib.Duplicate)
+		case s.endpoint == "":
+			e.table.Judge(g, s.site, s.reason)
 		default:
 			e.admit(t, s)
 		}
@@ -264,11 +276,11 @@ func (e *Engine) admit(t *transaction, s step) {
 }
 
 // untwin moves duplicates that would not be accepted any more to where they are quarantined for that.
-func (e *Engine) untwin(twin *rib.Group, reason rib.Reason) {
+func (e *Engine) untwin(twin *rib.Group, s step) {
 	in := e.table.In(twin.Peer)
 	g, fresh := in.Group(twin.Family, twin.Attributes, false)
 	if fresh {
-		e.table.Judge(g, "", reason)
+		e.table.Judge(g, s.site, s.reason)
 	}
 	for _, r := range append([]*rib.Route(nil), twin.Routes()...) {
 		key := twin.Family.Key(r.NLRI)

@@ -11,7 +11,7 @@ import (
 // the session.
 func (e *Engine) Update(p *Peer, u *wire.Update) error {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	if e.peers[p.Name] != p {
 		return nil // the session is over; its last messages change nothing
 	}

@@ -109,7 +109,8 @@ func (m *model) rivals() map[string][]claim {
 	for _, e := range m.document.Endpoints {
 		owners[e.RT] = e
 	}
-	rivals, owned := map[string][]claim{}, map[string]bool{}
+	var claims []claim
+	load := map[string]int{}
 	for _, v := range m.snapshot.In {
 		rts := targets(v.Targets)
 		if len(rts) != 1 {
@@ -120,9 +121,16 @@ func (m *model) rivals() map[string][]claim {
 		if !known || v.Attributes.Loop || e.Peer != v.Peer || others || redirects || e.Family != v.Family.String() && !v.Family.Flow() {
 			continue
 		}
-		key := v.Family.String() + v.Family.Key(v.NLRI)
-		c := claim{place{v.Family, v.NLRI, v.Peer}, e, v.Attributes.Scope(), v.LongLived}
-		switch owns := v.Family.Distinguisher(v.NLRI) == e.RD; {
+		claims = append(claims, claim{place{v.Family, v.NLRI, v.Peer}, e, v.Attributes.Scope(), v.LongLived})
+		load[e.Name]++
+	}
+	rivals, owned := map[string][]claim{}, map[string]bool{}
+	for _, c := range claims {
+		if most := c.endpoint.MaxRoutes; most > 0 && load[c.endpoint.Name] > most {
+			continue
+		}
+		key := c.family.String() + c.family.Key(c.nlri)
+		switch owns := c.family.Distinguisher(c.nlri) == c.endpoint.RD; {
 		case owns:
 			rivals[key], owned[key] = []claim{c}, true
 		case !owned[key]:

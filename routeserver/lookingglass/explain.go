@@ -201,6 +201,7 @@ var reasons = map[rib.Reason]string{
 	rib.Family:    "its endpoint's routes are of another family",
 	rib.Redirect:  "it would redirect traffic into the VRF of a route target",
 	rib.Loop:      "it was here before, by its AS_PATH, ORIGINATOR_ID or CLUSTER_LIST",
+	rib.Limit:     "its endpoint has more routes than its limit",
 }
 
 func suspect(p *engine.Path, v engine.View) RouteExplanation {

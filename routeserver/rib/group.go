@@ -25,11 +25,12 @@ const (
 	Family    Reason = "family"     // the endpoint's routes are of another family
 	Redirect  Reason = "redirect"   // it would redirect traffic into the VRF of a route target
 	Loop      Reason = "loop"       // it was here before
+	Limit     Reason = "limit"      // its endpoint has more routes than it may have
 )
 
 // Known says whether there is such a reason.
 func (r Reason) Known() bool {
-	return slices.Contains([]Reason{UnknownRT, ForeignRT, NoRT, Ambiguous, Duplicate, Family, Redirect, Loop}, r)
+	return slices.Contains([]Reason{UnknownRT, ForeignRT, NoRT, Ambiguous, Duplicate, Family, Redirect, Loop, Limit}, r)
 }
 
 // Route is one NLRI that a peer announced. Received is in Unix nanoseconds.
@@ -54,7 +55,8 @@ type Group struct {
 	Attributes *wire.Attributes
 	Scope      wire.Scope // how far its communities let it go
 	LongLived  bool       // its routes carry LLGR_STALE
-	Endpoint   string     // the owner; empty in quarantine
+	Site       string     // whose its route target is, if nothing else is wrong with it
+	Endpoint   string     // the same if it is accepted; empty in quarantine
 	Reason     Reason     // empty unless in quarantine
 	Twin       bool       // holds the routes of its attributes that are duplicates
 	Out        []Sent

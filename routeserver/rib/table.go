@@ -23,11 +23,13 @@ type Table struct {
 	suspects  map[*Group]struct{}            // groups in quarantine
 	owners    [wire.Families]map[string]*Route
 	waiting   [wire.Families]map[string][]*Route // duplicates
+	loads     loads
 }
 
 // NewTable makes an empty table.
 func NewTable() *Table {
-	t := &Table{in: map[string]*In{}, endpoints: map[string]map[*Group]struct{}{}, suspects: map[*Group]struct{}{}}
+	t := &Table{in: map[string]*In{}, endpoints: map[string]map[*Group]struct{}{}, suspects: map[*Group]struct{}{},
+		loads: loads{of: map[string]*load{}, crossed: map[string]struct{}{}}}
 	for f := range wire.Families {
 		t.owners[f] = map[string]*Route{}
 		t.waiting[f] = map[string][]*Route{}
@@ -97,10 +99,18 @@ func (in *In) Group(f wire.Family, a *wire.Attributes, twin bool) (g *Group, fre
 	return g, false
 }
 
-// Judge files a group under an endpoint or in quarantine.
-func (t *Table) Judge(g *Group, endpoint string, reason Reason) {
+// Judge files a group under an endpoint, whose site it is, or with a reason in quarantine.
+func (t *Table) Judge(g *Group, site string, reason Reason) {
 	t.unfile(g)
-	g.Endpoint, g.Reason = endpoint, reason
+	if g.Site != site {
+		t.loads.add(g.Site, -g.Len())
+		t.loads.add(site, g.Len())
+	}
+	endpoint := site
+	if reason != "" {
+		endpoint = ""
+	}
+	g.Site, g.Endpoint, g.Reason = site, endpoint, reason
 	if endpoint == "" {
 		t.suspects[g] = struct{}{}
 		return
@@ -141,9 +151,12 @@ func (t *Table) Put(in *In, key string, r *Route, g *Group) {
 	case nil:
 		in.routes[g.Family][key] = r
 		g.add(r)
+		t.loads.add(g.Site, 1)
 	default:
 		old.remove(r)
+		t.loads.add(old.Site, -1)
 		g.add(r)
+		t.loads.add(g.Site, 1)
 		t.Tidy(in, old)
 	}
 }
@@ -153,6 +166,7 @@ func (t *Table) Remove(in *In, key string, r *Route) {
 	g := r.Group
 	delete(in.routes[g.Family], key)
 	g.remove(r)
+	t.loads.add(g.Site, -1)
 	t.Tidy(in, g)
 }
 

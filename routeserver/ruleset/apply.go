@@ -152,6 +152,9 @@ func (s *Set) setEndpoint(e *Endpoint) error {
 	if err != nil {
 		return invalid("rd", "%s", err)
 	}
+	if e.MaxRoutes < 0 {
+		return invalid("max_routes", "%d is less than 0", e.MaxRoutes)
+	}
 	if other := s.byRT.look(rt); other != nil && other.Name != e.Name {
 		return invalid("rt", "%s belongs to endpoint %q already", e.RT, other.Name)
 	}

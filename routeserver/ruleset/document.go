@@ -22,13 +22,14 @@ type Peer struct {
 	TTLSecurity int `json:"ttl_security,omitempty"`
 }
 
-// Endpoint says who may announce which route target.
+// Endpoint says who may announce which route target, and with how many routes (0: any number).
 type Endpoint struct {
-	Name   string `json:"name"`
-	Peer   string `json:"peer"`
-	Family string `json:"family"`
-	RT     string `json:"rt"`
-	RD     string `json:"rd"`
+	Name      string `json:"name"`
+	Peer      string `json:"peer"`
+	Family    string `json:"family"`
+	RT        string `json:"rt"`
+	RD        string `json:"rd"`
+	MaxRoutes int    `json:"max_routes,omitempty"`
 }
 
 // Vcp is a pool and its members.

@@ -55,6 +55,9 @@ func (s *Set) PeerAt(address netip.Addr) (Peer, bool) {
 // Peers lists the peers' names, sorted.
 func (s *Set) Peers() []string { return slices.Sorted(s.peers.keys()) }
 
+// Endpoints lists the endpoints' names, sorted.
+func (s *Set) Endpoints() []string { return slices.Sorted(s.endpoints.keys()) }
+
 // Site finds an endpoint by name, or nil.
 func (s *Set) Site(name string) *Site { return s.endpoints.look(name) }
 

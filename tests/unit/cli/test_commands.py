@@ -69,10 +69,10 @@ ACTIONS: list[tuple[str, str, str, Any, Any]] = [
     ("cloudlet drain c1", "POST", "/api/v1/cloudlets/c1/drain", None, CHANGE),
     ("cloudlet remove c1", "DELETE", "/api/v1/cloudlets/c1", None, CHANGE),
     (
-        "endpoint add e --cloudlet c1 --prefix 10.1.0.0/24 --port md* --port eth1 --vni 7",
+        "endpoint add e --cloudlet c1 --prefix 10.1.0.0/24 --port md* --port eth1 --vni 7 --max-routes 9",
         "POST",
         "/api/v1/endpoints",
-        {"name": "e", "cloudlet": "c1", "prefix": "10.1.0.0/24", "ports": ["md*", "eth1"], "vni": 7},
+        {"name": "e", "cloudlet": "c1", "prefix": "10.1.0.0/24", "ports": ["md*", "eth1"], "vni": 7, "max_routes": 9},
         {"name": "e", "prefix": "10.1.0.0/24", "rt": "65000:1"},
     ),
     ("endpoint show e", "GET", "/api/v1/endpoints/e", None, {"name": "e"}),

@@ -38,6 +38,19 @@ async def test_a_join_is_in_force_when_route_server_and_kernels_agree(
     assert not [entry for entry in route_server.log if entry.startswith("put")][1:], route_server.log
 
 
+async def test_an_endpoints_limit_reaches_the_route_servers(
+    controller: Controller, route_server: FakeRouteServer
+) -> None:
+    await controller.cloudlet("c1", 1)
+    body = {"name": "guests", "cloudlet": "c1", "prefix": "10.9.0.0/24", "max_routes": 64}
+    assert (await controller.post("/endpoints", body))["max_routes"] == 64
+    await eventually(lambda: route_server.rules.generation == controller.region.intent.generation)
+    limits = {e.name: e.max_routes for e in route_server.rules.endpoints}
+    assert limits == {"c1-lan": None, "guests": 64}
+    problem = await controller.http.post("/api/v1/endpoints", json=body | {"name": "more", "max_routes": 0})
+    assert problem.status_code == 422 and "max_routes" in problem.text
+
+
 async def test_dry_run_asks_and_changes_nothing(controller: Controller, route_server: FakeRouteServer) -> None:
     agent = await controller.agent("c1", 1)
     await controller.agent("c2", 2)

@@ -50,6 +50,7 @@ CONSTRAINTS = [
     "UPDATE endpoints SET site = 1",
     'UPDATE endpoints SET "index" = 1',
     "UPDATE endpoints SET cloudlet = 'nobody'",
+    "UPDATE endpoints SET max_routes = 0",
     "UPDATE cloudlets SET vtep = '192.0.2.1'",
     "UPDATE cloudlets SET state = 'gone'",
     "UPDATE pairs SET number = 0",
