@@ -72,7 +72,7 @@ func (w *world) notePartings(was, next *ruleset.Document) {
 				if e.Name != f.Name && slices.ContainsFunc(d.Vcps, func(v ruleset.Vcp) bool {
 					return slices.Contains(v.Members, e.Name) && slices.Contains(v.Members, f.Name)
 				}) {
-					f.RD, f.Family = "", "" // they say nothing about what it is to get
+					f.RD, f.Family, f.MaxRoutes = "", "", 0 // they say nothing about what it is to get
 					list = append(list, [2]ruleset.Endpoint{e, f})
 				}
 			}
