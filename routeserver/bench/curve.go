@@ -15,9 +15,9 @@ type curve struct {
 }
 
 var growth = []curve{
-	{"same change, growing table (100 routes a site)", "routes in the table",
+	{"change, p50 ms: the table grows (100 routes a site)", "routes in the table",
 		func(s Size) bool { return s.Family == "vpnv4" && s.Pool == 10 && s.each() == 100 }, func(s Size) int { return s.Routes }},
-	{"same table (100,000 routes), growing change", "routes of a site",
+	{"change, p50 ms: sites grow (100,000 routes in all)", "routes of a site",
 		func(s Size) bool { return s.Family == "vpnv4" && s.Pool == 10 && s.Routes == 100000 }, Size.each},
 }
 
