@@ -177,7 +177,7 @@ func cases(c Cell, d Driver, r *Receiver, result *Result, left func() time.Durat
 	var times []time.Duration
 	before, begin := d.process().cpu(), time.Now()
 	for n := range c.Changes {
-		if n >= 4 && n%2 == 0 && time.Since(begin) > c.Limit/4 {
+		if n >= 4 && n%2 == 0 && time.Since(begin) > c.Limit/12 {
 			break // slow ones make fewer
 		}
 		site := (n / 2 * 7) % c.PEs
