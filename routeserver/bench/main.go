@@ -6,6 +6,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -75,6 +76,9 @@ func run(args []string) error {
 				continue
 			}
 			r := measurePatiently(Cell{d, size, *changes, *limit, t}, args)
+			if r.Error == interrupted {
+				return errors.New(interrupted)
+			}
 			fmt.Println(r.line())
 			results = append(results, r)
 			if err := write(*output, results); err != nil {
