@@ -5,7 +5,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -47,12 +46,20 @@ func run(args []string) error {
 	f.StringVar(&t.Gobgpd, "gobgpd", "build/bin/gobgpd", "`program`")
 	f.StringVar(&t.Bird, "bird", "/usr/sbin/bird", "`program`")
 	f.StringVar(&t.Bgpd, "bgpd", "/usr/lib/frr/bgpd", "`program`")
+	from := f.String("from", "", "`file` with figures: measure nothing, and make the page of them")
 	inside := f.String("inside", "", "used by the command itself: a cell, as JSON")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	if *inside != "" {
 		return measureInside(*inside, t)
+	}
+	if *from != "" {
+		figures, err := readFigures(*from)
+		if err != nil {
+			return err
+		}
+		return publish(*page, figures)
 	}
 	if os.Getuid() != 0 {
 		return fmt.Errorf("network namespaces need root")
@@ -81,22 +88,14 @@ func run(args []string) error {
 			}
 			fmt.Println(r.line())
 			results = append(results, r)
-			if err := write(*output, results); err != nil {
+			if err := (Figures{machine(), before, results}).write(*output); err != nil {
 				return err
 			}
 		}
 	}
 	fmt.Println("\n" + table(results))
 	if *page != "" {
-		return publish(*page, results, fmt.Sprintf(" (load average before it: %s)", before))
+		return publish(*page, Figures{machine(), before, results})
 	}
 	return nil
-}
-
-func write(file string, results []Result) error {
-	data, err := json.MarshalIndent(map[string]any{"machine": machine(), "results": results}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(data, '\n'), 0o644)
 }

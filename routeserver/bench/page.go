@@ -47,9 +47,13 @@ work shares the cores, single stalls decide a p99 or a convergence of a few mill
 
 `
 
-// publish writes the table and, beside it, the plot. others is what is to be said of the machine besides.
-func publish(page string, results []Result, others string) error {
-	text := fmt.Sprintf(intro, machine(), time.Now().UTC().Format("2006-01-02"), others)
+// publish writes the table and, beside it, the plot.
+func publish(page string, f Figures) error {
+	results, load := f.Results, ""
+	if f.Load != "" {
+		load = fmt.Sprintf(" (load average before it: %s)", f.Load)
+	}
+	text := fmt.Sprintf(intro, f.Machine, time.Now().UTC().Format("2006-01-02"), load)
 	seen := map[string]bool{}
 	for _, r := range results {
 		if r.Version != "" && !seen[r.Daemon] {
