@@ -25,7 +25,7 @@ var growth = []curve{
 func curves(results []Result, top int) string {
 	var t strings.Builder
 	for n, c := range growth {
-		left, bottom := 60+n*330, top+280
+		left, bottom := 60+n*400, top+280
 		x := func(v int) float64 { return float64(left) + 60*(math.Log10(float64(v))-1)*1.1 }
 		if n == 0 {
 			x = func(v int) float64 { return float64(left) + 60*(math.Log10(float64(v))-2.5)*1.5 }
