@@ -27,21 +27,22 @@ type kind struct {
 
 	families []string // that it has, if not all
 	most     int      // PEs that it is measured with, if not any number
+	widest   int      // members of a pool likewise
 }
 
 // lacks says whether a size is not for a daemon.
 func (k *kind) lacks(s Size) bool {
-	return len(k.families) > 0 && !slices.Contains(k.families, s.Family) || k.most > 0 && s.PEs > k.most
+	return len(k.families) > 0 && !slices.Contains(k.families, s.Family) || k.most > 0 && s.PEs > k.most || k.widest > 0 && s.Pool > k.widest
 }
 
 var drivers = map[string]*kind{
 	"weft":  {start: startWeft},
 	"bird":  {start: startBird, families: []string{"vpnv4"}},
 	"frr":   {start: startFRR, shared: true, families: []string{"vpnv4", "evpn"}},
-	"gobgp": {start: startGobgp(constrained), rtc: true, shared: true},
+	"gobgp": {start: startGobgp(constrained), rtc: true, shared: true, widest: 100},
 
 	"gobgp-export":   {start: startGobgp(exports), most: 100},
-	"gobgp-reorigin": {start: startReorigin, rtc: true, shared: true},
+	"gobgp-reorigin": {start: startReorigin, rtc: true, shared: true, widest: 100},
 }
 
 // Process is a daemon that runs.

@@ -37,7 +37,8 @@ How each is driven, after trying what there was to choose from:
   exchanged. A work queue's hold of 50 ms and a delay of as much before policy is applied are fixed in FRR.
 - gobgpd in three ways. *gobgp*: an import policy puts the pool's route targets in place, RT-Constrain distributes, soft reset in.
   *gobgp-reorigin*: a program beside it originates every route anew with the pool's route targets. *gobgp-export*: a
-  statement per PE for exports, up to 100 PEs. (Its VPLS routes do not reach a PE that asks for them by RT-Constrain later:
+  statement per PE for exports, up to 100 PEs. (The other two are measured with pools of up to 100 members: a change
+  touches the routes of all of them, for each PE.) (Its VPLS routes do not reach a PE that asks for them by RT-Constrain later:
   "never". For five seconds after a session it takes no new one.)
 
 Acknowledgements on loopback are not delayed, for the sake of those with Nagle on. The figures are of one run%s. While other

@@ -36,7 +36,7 @@ func usual(quick bool) []Size {
 		}
 	}
 	return append(plan, Size{200, 10000, 100, "vpnv4"}, Size{200, 10000, 200, "vpnv4"},
-		Size{100, 10000, 10, "evpn"}, Size{1000, 10000, 10, "evpn"}, Size{100, 10000, 10, "vpls"}, Size{1000, 10000, 10, "vpls"})
+		Size{100, 10000, 10, "evpn"}, Size{100, 10000, 10, "vpls"})
 }
 
 func parseSizes(text string) ([]Size, error) {
