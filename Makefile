@@ -88,7 +88,7 @@ bench-join: build ## 100 joins and leaves, REST call to first ping; docs/join.md
 	$(PY) -m lab.bench_join --output $(B)/bench-join.json --document docs/join.md
 
 .PHONY: bench-routeserver
-bench-routeserver: $(BIN)/weft-routeserver $(BIN)/gobgpd ## side by side with BIRD, FRR and gobgpd; docs/routeserver.md; BENCH=--quick for three minutes
+bench-routeserver: $(BIN)/weft-routeserver $(BIN)/gobgpd ## side by side with BIRD, FRR and gobgpd; docs/routeserver.md; BENCH=--quick for five minutes, all of it takes half an hour
 	@./routeserver/bench/setup
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./bench
 	$(BIN)/bench-routeserver $(BENCH) -output $(B)/bench-routeserver.json -page docs/routeserver.md
