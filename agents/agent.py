@@ -7,20 +7,34 @@ from collections.abc import Coroutine
 from contextlib import suppress
 
 from agents import vpls
+from agents.access import Access
 from agents.backoff import Backoff
 from agents.controller import Controller, ControllerAway, ControllerRefused
 from agents.events import watching
 from agents.fence import Nft
 from agents.gobgp import Gobgp, Intent
-from agents.leases import CachedLeases
+from agents.hypervisors.found import Drivers
+from agents.identity import Identity
+from agents.ipsec import Protection
+from agents.lan import bridge_name
+from agents.leases import Leases
+from agents.moves import Moves
+from agents.multipath import Multipath
+from agents.multipath.six import six
+from agents.neighbours import Neighbours
 from agents.netlink import Kernel, KernelError
 from agents.reconcile import Outcome, Reconciler
 from agents.reports import report, same
-from agents.services import DhcpServers, EvpnSpeaker, flavours
+from agents.services import EvpnSpeaker, LanServers, flavours
 from agents.settings import Settings
+from agents.sightings import Sightings
 from agents.state import State, StateError
+from controller.wire.access import Access as AccessRules
+from controller.wire.certificates import Authorities, Revocations
 from controller.wire.desired import Desired
 from controller.wire.flavours import Flavour
+from controller.wire.moves import Orders
+from controller.wire.neighbours import Candidates
 from controller.wire.reports import Report
 
 log = logging.getLogger(__name__)
@@ -32,13 +46,28 @@ _RETRY = 1.0  # seconds after which a failed operation is tried again
 class Agent:
     """One cloudlet's agent. `run()` works until it is cancelled, and leaves the kernel as it is then."""
 
-    def __init__(self, settings: Settings, state: State, controller: Controller, version: str) -> None:
+    def __init__(
+        self, settings: Settings, state: State, controller: Controller, identity: Identity, version: str
+    ) -> None:
         self._state, self._controller, self._version = state, controller, version
         self._dirty, self._due, self._news = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._identity = identity
+        identity.changed = self._identified
         self._gobgp = Gobgp(settings.gobgp.api, self._dirty.set)
         self._frr = EvpnSpeaker(settings.frr, self._dirty.set)
-        self._dhcp = DhcpServers(CachedLeases(controller, state))
+        self._protection = Protection(settings.ipsec, settings.state_dir / "identity", self._dirty.set)
+        self._access = Access(settings.cloudlet, state, controller)
+        self._leases = Leases(controller, settings.state_dir / "leases")
+        self._sightings = Sightings(settings.cloudlet, controller)
+        self._servers = LanServers(self._sightings.witness(self._leases))
+        self._neighbours = Neighbours(settings.cloudlet, controller)
+        drivers = Drivers(settings.cloudlet, settings.state_dir / "hypervisors", settings.hypervisors)
+        self._multipath = Multipath(self._bridge, self._servers.greet, six=lambda address: six(self._desired, address))
+        moves_dir = settings.state_dir / "moves"
+        self._moves = Moves(settings.cloudlet, moves_dir, controller, drivers, self._multipath.switch, self._leases)
         self._desired = state.desired()
+        if self._desired is not None:
+            self._moves.know(self._protection.fit(self._desired))
         self._pending: Report | None = None
         self._sent: Report | None = None
         self._sent_at = 0.0
@@ -49,7 +78,7 @@ class Agent:
         self._dirty.set()
         try:
             async with Kernel() as kernel, asyncio.TaskGroup() as group:
-                reconciler = Reconciler(kernel, Nft())
+                reconciler = Reconciler(kernel, Nft(), self._protection.guard, self._access)
                 tasks: list[Coroutine[None, None, None]] = [
                     self._reconcile(kernel, reconciler),
                     self._follow(),
@@ -57,11 +86,23 @@ class Agent:
                     self._report(),
                     self._gobgp.run(),
                     self._frr.run(),
+                    self._protection.run(),
+                    self._neighbours.run(),
+                    self._sightings.run(),
+                    self._access.run(),
+                    self._moves.run(),
+                    self._identity.run(),
                 ]
                 for task in tasks:
                     group.create_task(task)
         finally:
-            await self._dhcp.stop()
+            self._multipath.close()
+            await self._servers.stop()
+            await self._leases.stop()
+
+    def _identified(self) -> None:
+        self._protection.look()
+        self._dirty.set()
 
     # Desired state.
 
@@ -77,15 +118,34 @@ class Agent:
         while True:
             version = self._desired.version if self._desired is not None else None
             try:
-                async for desired in self._controller.desired(version, opened):
-                    log.info("desired state %d, generation %d", desired.version, desired.generation)
-                    self._desired = desired
+                async for document in self._controller.desired(version, opened):
+                    if isinstance(document, Candidates):
+                        self._neighbours.intend(document)
+                        continue
+                    if isinstance(document, Orders):
+                        self._moves.intend(document)
+                        continue
+                    if isinstance(document, Authorities):
+                        self._identity.trust(document)
+                        continue
+                    if isinstance(document, Revocations):
+                        self._identity.revoked(document)
+                        continue
+                    if isinstance(document, AccessRules):
+                        self._access.intend(document)
+                        self._dirty.set()
+                        continue
+                    log.info("desired state %d, generation %d", document.version, document.generation)
+                    self._desired = document
+                    self._moves.know(self._protection.fit(document))
+                    self._identity.wake()
                     self._dirty.set()
                     self._news.set()
             except ControllerAway as away:
                 self._note(False, str(away))
             except ControllerRefused as refused:
                 self._note(False, f"refused ({refused.status}): {refused}")
+                self._identity.wake()
             await asyncio.sleep(backoff.delay())
 
     def _note(self, connected: bool, text: str) -> None:
@@ -108,6 +168,11 @@ class Agent:
 
     # Kernel.
 
+    def _bridge(self, endpoint: str) -> str | None:
+        """The interface of an endpoint's LAN; None if it is not of this cloudlet."""
+        endpoints = self._desired.endpoints if self._desired is not None else []
+        return next((bridge_name(lan) for lan in endpoints if lan.name == endpoint), None)
+
     async def _reconcile(self, kernel: Kernel, reconciler: Reconciler) -> None:
         await kernel.read()  # gives the netlink socket its port id
         with watching(kernel.port_id, self._dirty.set):
@@ -117,20 +182,24 @@ class Agent:
                         await self._dirty.wait()
                 self._dirty.clear()
                 desired = self._desired
-                if desired is not None and not await self._converge(desired, reconciler):
+                if desired is not None and not await self._converge(self._protection.fit(desired), reconciler):
                     asyncio.get_running_loop().call_later(_RETRY, self._dirty.set)
 
     async def _converge(self, desired: Desired, reconciler: Reconciler) -> bool:
         """One pass. Returns whether all went well."""
         try:
             self._speak(desired)
-            outcome = await reconciler.converge(desired, self._gobgp.table, self._gobgp.complete)
+            self._protection.intend(desired)
+            outcome = await reconciler.converge(desired, self._gobgp)
         except (KernelError, ValueError) as error:
             log.error("%s", error)
             return False
         served = await self._serve(desired, outcome)
+        self._sightings.intend(desired)
         problems = self._problems(desired, outcome)
-        self._pending = report(desired, outcome.snapshot, self._sessions(desired), problems, self._version)
+        sessions, awaited = self._sessions(desired), self._protection.awaited
+        ipsec = self._protection.report()
+        self._pending = report(desired, outcome.snapshot, sessions, problems, self._version, awaited, ipsec)
         overdue = asyncio.get_running_loop().time() >= self._sent_at + _INTERVAL
         if overdue or self._sent is None or not same(self._pending, self._sent):
             self._due.set()
@@ -148,12 +217,14 @@ class Agent:
             self._frr.intend(desired)
 
     async def _serve(self, desired: Desired, outcome: Outcome) -> bool:
-        """Matches the DHCP servers to the LANs. Returns whether all of them run."""
+        """Matches the servers to the LANs. Returns whether all of them run."""
         interfaces = {}
         for name in outcome.snapshot.bridges:
             with suppress(OSError):
                 interfaces[name] = socket.if_nametoindex(name)
-        problems = await self._dhcp.serve(desired, interfaces)
+        problems = await self._servers.serve(desired, interfaces)
+        for problem in await self._leases.follow(desired):
+            problems.setdefault(0, []).append(problem)
         for index, texts in problems.items():
             outcome.problems.setdefault(index, []).extend(texts)
         return not problems
@@ -170,8 +241,9 @@ class Agent:
         problems = {}
         for endpoint in desired.endpoints:
             texts = [*outcome.problems.get(0, []), *outcome.problems.get(endpoint.index, [])]
-            if problem := speakers[endpoint.flavour]:
-                texts.append(problem)
+            texts += filter(None, (speakers[endpoint.flavour], self._identity.problem))
+            texts += self._protection.problems(endpoint)
+            texts += self._access.problems.get(endpoint.name, [])
             problems[endpoint.index] = texts
         return problems
 

@@ -1,6 +1,13 @@
-"""The door to the controller: HTTP by httpx, server-sent events by httpx-sse. Nobody else imports those."""
+"""The door to the controller: HTTP by httpx, over TLS where its URL says so, server-sent events by httpx-sse. Nobody
+else imports those."""
 
+import asyncio
+import logging
+import ssl
+import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
 
@@ -8,15 +15,31 @@ import httpx
 from httpx_sse import SSEError, aconnect_sse
 from pydantic import ValidationError
 
+from controller.wire.access import Access, AccessReport
+from controller.wire.certificates import CONTROLLER, Authorities, CertificateRequest, Certified, Revocations
+from controller.wire.delegations import Exchange, Exchanged
 from controller.wire.desired import Desired
 from controller.wire.enrolments import Enrolment, EnrolmentRequest
-from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from controller.wire.model import Message
+from controller.wire.moves import MoveReport, Orders
+from controller.wire.neighbours import Candidates, NeighbourReport
 from controller.wire.reports import Report
+from controller.wire.sightings import SightingReport
+
+log = logging.getLogger(__name__)
 
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 _STREAM_TIMEOUT = httpx.Timeout(45.0, connect=3.0)  # the controller sends a comment line more often than that
+Aside = Authorities | Candidates | Orders | Revocations | Access
+_ASIDES: dict[str, type[Aside]] = {
+    "authorities": Authorities,
+    "candidates": Candidates,
+    "orders": Orders,
+    "revocations": Revocations,
+    "access": Access,
+}
 _LIMITS = httpx.Limits(max_connections=20, max_keepalive_connections=4, keepalive_expiry=60.0)
+_LONGEST_REST = 60.0  # seconds that a replica is left alone at most, whatever it asks for
 
 
 class ControllerAway(Exception):  # noqa: N818 - a condition that passes, not a failure
@@ -32,13 +55,22 @@ class ControllerRefused(Exception):  # noqa: N818 - an answer
 
 
 class Controller:
-    """One controller, over kept-alive connections. Every call raises ControllerAway or ControllerRefused."""
+    """One controller, or several replicas of it, over kept-alive connections. When the one that is spoken to is away,
+    or asks to be left alone for a while (429), the next call is made to the next. Every call raises ControllerAway or
+    ControllerRefused. Over TLS none succeeds before `secure` was called."""
 
-    def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        base = url.rstrip("/") + "/api/v1/"
-        self._client = httpx.AsyncClient(
-            base_url=base, timeout=_TIMEOUT, limits=_LIMITS, trust_env=False, transport=transport
-        )
+    def __init__(self, *urls: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self._resting: dict[httpx.URL, float] = {}
+        self._bases = [httpx.URL(url.rstrip("/") + "/api/v1/") for url in urls]
+        self._present, self._headers, self._transport = self._bases[0], {"Content-Type": "application/json"}, transport
+        self._client = self._new(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))  # trusts nobody
+        self._busy: Counter[httpx.AsyncClient] = Counter()
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @property
+    def tls(self) -> bool:
+        """Whether it is spoken to over TLS, everywhere."""
+        return all(base.scheme == "https" for base in self._bases)
 
     async def __aenter__(self) -> Self:
         return self
@@ -46,11 +78,29 @@ class Controller:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        await asyncio.gather(*self._closing)
         await self._client.aclose()
 
     def use(self, credential: str) -> None:
         """The bearer token of every later call."""
-        self._client.headers["Authorization"] = f"Bearer {credential}"
+        self._headers["Authorization"] = f"Bearer {credential}"
+
+    def secure(self, context: ssl.SSLContext) -> None:
+        """Whom later connections trust, and what they show. What is under way goes on as it is."""
+        before, self._client = self._client, self._new(context)
+        if not self._busy[before]:
+            self._leave(before)
+
+    async def authorities(self) -> Authorities:
+        """Whom somebody at the controller's address says to trust, whoever that is."""
+        nobody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        nobody.check_hostname, nobody.verify_mode = False, ssl.CERT_NONE
+        async with self._new(nobody) as client:
+            answer = await self._ask(client, "GET", "enrolments/authorities", {})
+        try:
+            return Authorities.model_validate_json(answer.content)
+        except ValidationError as error:
+            raise ControllerAway(f"sent authorities as this agent does not understand: {error}") from error
 
     async def enrol(self, request: EnrolmentRequest) -> Enrolment:
         """Trades the one-time token for a credential."""
@@ -60,50 +110,158 @@ class Controller:
         """Says what is."""
         await self._post("agent/reports", report)
 
-    async def grant(self, request: LeaseRequest) -> LeaseGrant:
-        """Asks the address plan for a lease, new or renewed."""
-        return LeaseGrant.model_validate_json((await self._post("agent/leases", request)).content)
-
-    async def release(self, release: LeaseRelease) -> None:
-        """Gives a lease back."""
-        await self._post("agent/leases/release", release)
-
-    async def desired(self, version: int | None, opened: Callable[[], None]) -> AsyncIterator[Desired]:
-        """Desired states as they come, over one connection, until it breaks. The first one comes at once unless it
-        has `version`. `opened` is called when the controller has accepted the stream."""
-        headers = {} if version is None else {"Last-Event-ID": str(version)}
+    async def certificate(self, request: CertificateRequest) -> Certified:
+        """Asks for the next certificate."""
+        answer = await self._post("agent/certificate", request)
         try:
-            async with aconnect_sse(
-                self._client, "GET", "agent/desired", headers=headers, timeout=_STREAM_TIMEOUT
-            ) as source:
+            return Certified.model_validate_json(answer.content)
+        except ValidationError as error:
+            raise ControllerAway(f"sent a certificate as this agent does not understand: {error}") from error
+
+    async def exchange(self, exchange: Exchange) -> Exchanged:
+        """Accounts for delegated ranges."""
+        answer = await self._post("agent/leases/exchange", exchange)
+        try:
+            return Exchanged.model_validate_json(answer.content)
+        except ValidationError as error:
+            raise ControllerAway(f"answered an exchange as this agent does not understand: {error}") from error
+
+    async def neighbours(self, report: NeighbourReport) -> None:
+        """Says what probes of neighbours found; returns when the database has it."""
+        await self._post("agent/neighbours", report)
+
+    async def sightings(self, report: SightingReport) -> None:
+        """Says where devices were seen; returns when the database has it."""
+        await self._post("agent/sightings", report)
+
+    async def access(self, report: AccessReport) -> None:
+        """Says what access rules have counted; returns when the database has it."""
+        await self._post("agent/access", report)
+
+    async def moves(self, report: MoveReport) -> None:
+        """Says how far orders are; returns when the database has it."""
+        await self._post("agent/moves", report)
+
+    async def desired(self, version: int | None, opened: Callable[[], None]) -> AsyncIterator[Desired | Aside]:
+        """Desired states as they come, over one connection, until it breaks. The first one comes at once unless it
+        has `version`. Between them, whom to probe, what to do for moves, what was revoked and what to filter: what is
+        not understood of that is passed over. `opened` is called when the controller has accepted the stream."""
+        headers, spoken_to = {} if version is None else {"Last-Event-ID": str(version)}, self._base()
+        url, headers = str(spoken_to.join("agent/desired")), self._headers | headers
+        try:
+            async with (
+                self._using() as client,
+                aconnect_sse(client, "GET", url, headers=headers, timeout=_STREAM_TIMEOUT) as source,
+            ):
                 if source.response.is_error:
                     await source.response.aread()
+                self._heed(spoken_to, source.response)
                 _check(source.response)
                 opened()
                 async for event in source.aiter_sse():
                     if event.event == "desired":
                         yield Desired.model_validate_json(event.data)
+                    elif event.event in _ASIDES:
+                        try:
+                            aside = _ASIDES[event.event].model_validate_json(event.data)
+                        except ValidationError as error:
+                            log.warning("sent %s that this agent does not understand: %s", event.event, error)
+                            continue
+                        yield aside
+        except ControllerAway:
+            self._next(spoken_to)
+            raise
         except (httpx.HTTPError, SSEError) as error:
+            self._next(spoken_to)
             raise ControllerAway(_reason(error)) from error
         except ValidationError as error:
             raise ControllerAway(f"sent a desired state that this agent does not understand: {error}") from error
+        self._next(spoken_to)
         raise ControllerAway("closed the stream")
 
     async def _post(self, path: str, message: Message) -> httpx.Response:
-        headers = {"Content-Type": "application/json"}
+        async with self._using() as client:
+            return await self._ask(client, "POST", path, self._headers, message.model_dump_json())
+
+    async def _ask(
+        self, client: httpx.AsyncClient, method: str, path: str, headers: dict[str, str], content: str = ""
+    ) -> httpx.Response:
+        spoken_to = self._base()
+        url = spoken_to.join(path)
         try:
-            content = message.model_dump_json()
             try:
-                response = await self._client.post(path, content=content, headers=headers)
+                response = await client.request(method, url, content=content, headers=headers)
             except httpx.RemoteProtocolError:  # the kept-alive connection had just been closed
-                response = await self._client.post(path, content=content, headers=headers)
+                response = await client.request(method, url, content=content, headers=headers)
         except httpx.HTTPError as error:
+            self._next(spoken_to)
             raise ControllerAway(_reason(error)) from error
+        if self._heed(spoken_to, response):
+            self._next(spoken_to)
         _check(response)
         return response
 
+    def _base(self) -> httpx.URL:
+        """Whom to speak to. Raises ControllerAway while that one wants to be left alone."""
+        base = self._present
+        left = self._resting.get(base, 0.0) - time.monotonic()
+        if left > 0:
+            self._next(base)
+            raise ControllerAway(f"{base.host} is not asked again for {left:.0f} s, as it said")
+        return base
 
-def _reason(error: Exception) -> str:
+    def _heed(self, base: httpx.URL, response: httpx.Response) -> bool:
+        """Whether it asked to be left alone (RFC 9110, section 10.2.3), which is remembered."""
+        if response.status_code != 429:
+            return False
+        asked = response.headers.get("retry-after", "")
+        self._resting[base] = time.monotonic() + min(float(asked) if asked.isdecimal() else 1.0, _LONGEST_REST)
+        return True
+
+    def _new(self, context: ssl.SSLContext) -> httpx.AsyncClient:
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        transport = self._transport or _Named(verify=context, limits=_LIMITS, trust_env=False)
+        return httpx.AsyncClient(timeout=_TIMEOUT, trust_env=False, transport=transport)
+
+    @asynccontextmanager
+    async def _using(self) -> AsyncIterator[httpx.AsyncClient]:
+        """The present client, which is closed after its last use when there is another."""
+        client = self._client
+        self._busy[client] += 1
+        try:
+            yield client
+        finally:
+            self._busy[client] -= 1
+            if client is not self._client and not self._busy[client]:
+                self._leave(client)
+
+    def _leave(self, client: httpx.AsyncClient) -> None:
+        del self._busy[client]
+        closing = asyncio.get_running_loop().create_task(client.aclose())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    def _next(self, away: httpx.URL) -> None:
+        """Speaks to the next replica from now on, unless that was done since."""
+        if self._present == away:
+            self._present = self._bases[(self._bases.index(away) + 1) % len(self._bases)]
+
+
+class _Named(httpx.AsyncHTTPTransport):
+    """Over TLS a controller has one name, whatever its address is."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        request.extensions["sni_hostname"] = CONTROLLER
+        return await super().handle_async_request(request)
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong; of a certificate that is not believed, that."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"it is not the controller, or this agent trusts another root: {cause.verify_message}"
+        cause = cause.__cause__ or cause.__context__
     return str(error) or type(error).__name__
 
 

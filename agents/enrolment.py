@@ -6,6 +6,8 @@ from pathlib import Path
 
 from agents.backoff import Backoff
 from agents.controller import Controller, ControllerAway, ControllerRefused
+from agents.identity import Identity
+from agents.identity.x509 import Unfit
 from agents.state import State
 from controller.wire.enrolments import EnrolmentRequest
 
@@ -16,23 +18,35 @@ class EnrolmentError(Exception):
     """The agent has no credential and cannot get one. The text is for people."""
 
 
-async def credential(controller: Controller, state: State, cloudlet: str, token_file: Path, version: str) -> str:
-    """The credential kept from before, or a new one for the token in `token_file`. Waits for a controller that is
-    away. Raises EnrolmentError when there is no token or the controller refuses it."""
+async def credential(
+    controller: Controller, state: State, identity: Identity, cloudlet: str, token_file: Path, version: str
+) -> str:
+    """The credential kept from before, or a new one, with a first certificate, for the token in `token_file`. Waits for
+    a controller that is away. Raises EnrolmentError when there is no token or the controller refuses it."""
     kept = state.credential()
     if kept is not None:
         return kept
     try:
-        token = token_file.read_text().strip()
+        token, _, fingerprint = token_file.read_text().strip().partition(".")
     except OSError as error:
         raise EnrolmentError(f"token_file {token_file}: {error.strerror}; an operator can issue a token") from error
     if not token:
         raise EnrolmentError(f"token_file {token_file}: is empty; an operator can issue a token")
-    request = EnrolmentRequest(token=token, cloudlet=cloudlet, agent_version=version)
+    if controller.tls and not fingerprint and identity.trusted is None:
+        raise EnrolmentError(
+            f"token_file {token_file}: does not say whom to trust, and identity/authorities.pem is not in the state "
+            "directory; make a token with a controller that serves agents over TLS, or put its root there"
+        )
+    csr = identity.request()
+    request = EnrolmentRequest(token=token, cloudlet=cloudlet, agent_version=version, csr=csr)
     backoff, waiting = Backoff(), False
     while True:
         try:
+            if controller.tls and fingerprint:
+                await identity.meet(fingerprint)
             enrolment = await controller.enrol(request)
+        except Unfit as unfit:
+            raise EnrolmentError(f"the controller is not the one that the token is from: {unfit}") from unfit
         except ControllerRefused as refused:
             raise EnrolmentError(f"the controller refused the token for cloudlet {cloudlet}: {refused}") from refused
         except ControllerAway as away:
@@ -42,5 +56,10 @@ async def credential(controller: Controller, state: State, cloudlet: str, token_
             await asyncio.sleep(backoff.delay())
             continue
         state.save_credential(enrolment.credential)
+        if enrolment.certified is not None:
+            try:
+                identity.take(enrolment.certified)
+            except Unfit as unfit:  # it is asked for again
+                log.warning("the first certificate is of no use: %s", unfit)
         log.info("enrolled as %s (%s)", enrolment.cloudlet, enrolment.state)
         return enrolment.credential

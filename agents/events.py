@@ -10,7 +10,8 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_GROUPS = 0x1 | 0x4 | 0x10 | 0x40 | 0x80  # RTMGRP_LINK, _NEIGH (with FDB), _IPV4_IFADDR, _IPV4_ROUTE, _IPV4_RULE
+# RTMGRP_LINK, _NEIGH (with FDB), then for IPv4 and for IPv6 _IFADDR, _ROUTE and rules.
+_GROUPS = 0x1 | 0x4 | (0x10 | 0x40 | 0x80) | (0x100 | 0x400 | 1 << 18)
 _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port id
 _NEIGHBOUR = (28, 29)  # RTM_NEWNEIGH, RTM_DELNEIGH
 _ZEROS_LLADDR = struct.pack("=HH", 10, 2) + bytes(6)  # the attribute NDA_LLADDR with 00:00:00:00:00:00

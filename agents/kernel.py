@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from controller.wire.desired import GATEWAYS as GATEWAYS
+
 VXLAN_PORT = 4789
 """IANA's UDP port for VXLAN (RFC 7348)."""
 
@@ -19,6 +21,9 @@ MAIN = 254
 
 TABLES = 5000
 """A LAN's own routing table is this plus the endpoint's index."""
+
+DRIVEN = "wv"
+"""How the names of machines' interfaces begin."""
 
 _BRIDGE = re.compile(r"lan([1-9]\d{0,2})")
 _TUNNEL = re.compile(r"(?:pw([1-9]\d{0,2})\.[1-9]\d{0,3}|vx([1-9]\d{0,2}))")
@@ -40,6 +45,11 @@ def owner(name: str) -> int | None:
     """The index of the endpoint that an interface of ours belongs to."""
     index = bridge_index(name)
     return tunnel_index(name) if index is None else index
+
+
+def driven(name: str) -> bool:
+    """Whether the interface is a hypervisor driver's, which puts it on a LAN's bridge and takes it away by itself."""
+    return name.startswith(DRIVEN)
 
 
 @dataclass(frozen=True, slots=True, order=True)

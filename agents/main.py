@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agents.settings import ConfigError, Settings, load
 from agents.state import State, StateError
+from controller.wire import logs
 
 
 class CannotStart(Exception):  # noqa: N818 - a sentence for the user
@@ -22,6 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Exit codes: 0 stopped as asked, 1 cannot run, 2 wrong command line."""
     options = _parser().parse_args(arguments)
     try:
+        if options.command == "strongswan":
+            return _strongswan(options.config)
         return asyncio.run(_run(options.config) if options.command == "run" else _show(options.output))
     except (ConfigError, StateError, CannotStart) as error:
         print(f"weft-agent: {error}", file=sys.stderr)
@@ -41,6 +44,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--config", type=Path, required=True, metavar="FILE", help="TOML file; see agents/README.md")
     show = commands.add_parser("show", help="what the kernel has: LANs, ports, tunnels, routes")
     show.add_argument("--output", choices=("table", "json"), default="table")
+    strongswan = commands.add_parser(
+        "strongswan", help="print the strongswan.conf to start charon with; see docs/ipsec.md"
+    )
+    strongswan.add_argument("--config", type=Path, required=True, metavar="FILE", help="the agent's TOML file")
     return parser
 
 
@@ -55,7 +62,7 @@ async def _run(config: Path) -> int:
     settings = load(config)
     if os.geteuid() != 0:
         raise CannotStart("must run as root: it makes interfaces, routes and packet filters")
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    logs.begin(logging.INFO)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     state = State(settings.state_dir, settings.cloudlet)
     working = asyncio.create_task(_work(settings, state))
@@ -71,14 +78,26 @@ async def _work(settings: Settings, state: State) -> None:
     from agents.agent import Agent  # late: a wrong file or command line is told at once
     from agents.controller import Controller
     from agents.enrolment import EnrolmentError, credential
+    from agents.identity import Identity
 
-    async with Controller(str(settings.controller)) as controller:
+    async with Controller(*map(str, settings.controller)) as controller:
         try:
-            kept = await credential(controller, state, settings.cloudlet, settings.token_file, _version())
+            identity = Identity(settings.cloudlet, controller, settings.state_dir / "identity")
+            kept = await credential(controller, state, identity, settings.cloudlet, settings.token_file, _version())
         except EnrolmentError as error:
             raise CannotStart(str(error)) from error
         controller.use(kept)
-        await Agent(settings, state, controller, _version()).run()
+        await Agent(settings, state, controller, identity, _version()).run()
+
+
+def _strongswan(config: Path) -> int:
+    from agents.ipsec.daemon import configuration, kernel_esp
+
+    settings = load(config)
+    if settings.ipsec is None:
+        raise CannotStart(f"{config}: ipsec: not there, so charon is not needed")
+    print(configuration(settings.ipsec.vici, kernel_esp()), end="")
+    return 0
 
 
 async def _show(output: str) -> int:

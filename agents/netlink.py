@@ -32,6 +32,7 @@ from agents.operations import (
     AddFlood,
     AddRoute,
     AddRule,
+    AddTap,
     AddVxlan,
     DeleteAddress,
     DeleteFlood,
@@ -184,6 +185,9 @@ class Kernel:
                 await ip.link("set", index=index(name), mtu=mtu)
             case AddVxlan(vxlan):
                 await self._add_vxlan(vxlan)
+            case AddTap(name):
+                # By an ioctl that makes no difference between a device that is there and one that is new.
+                await ip.link("add", ifname=name, kind="tuntap", mode="tap")
             case SetLink(name, mac, mtu, up):
                 changes: dict[str, Any] = {} if mac is None else {"address": mac}
                 changes |= {} if mtu is None else {"mtu": mtu}

@@ -26,6 +26,13 @@ class AddVxlan:
 
 
 @dataclass(frozen=True, slots=True)
+class AddTap:
+    """Creates a tap device, down, that stays when whoever uses it ends."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetLink:
     """Changes what is not None."""
 
@@ -125,6 +132,7 @@ class WriteSysctl:
 Operation = (
     AddBridge
     | AddVxlan
+    | AddTap
     | SetLink
     | SetPort
     | Enslave
@@ -187,6 +195,6 @@ def index_of(operation: Operation) -> int:
             name = path.split("/")[3] if path.count("/") > 3 else ""
         case DeleteLinks(names):
             return owner(names[0]) or 0 if len(names) == 1 else 0
-        case SetLink(name) | SetPort(name) | AddBridge(name) | Release(name):
+        case SetLink(name) | SetPort(name) | AddBridge(name) | AddTap(name) | Release(name):
             pass
     return owner(name) or 0

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from agents import evpn, lan, vpls
-from agents.kernel import Bridge, Route, Rule, Snapshot, Vxlan
+from agents.kernel import Bridge, Route, Rule, Snapshot, Vxlan, driven
 from agents.operations import (
     AddAddress,
     AddBridge,
@@ -55,7 +55,7 @@ def plan(desired: Desired, pseudowires: Mapping[int, frozenset[Pseudowire]], sna
     rules = {rule for endpoint in desired.endpoints for rule in lan.rules(endpoint)}
     operations = (
         *_removals(bridges, vxlans, routes, rules, snapshot),
-        *(Release(p) for p, port in sorted(snapshot.ports.items()) if port.bridge in bridges and p not in ports),
+        *(Release(p) for p in _strangers(bridges, ports, snapshot)),
         *(WriteSysctl(p, v) for p, v in lan.router_sysctls(desired).items() if snapshot.sysctls.get(p, v) != v),
         *(operation for endpoint in desired.endpoints for operation in _lan(desired, endpoint, snapshot)),
         *(AddRule(rule) for rule in sorted(rules - snapshot.rules, key=str)),
@@ -100,6 +100,12 @@ def _removals(
     tunnels = tuple(name for name, have in sorted(snapshot.vxlans.items()) if not _same(vxlans.get(name), have))
     lans = tuple(sorted(snapshot.bridges.keys() - bridges.keys()))
     yield from (DeleteLinks(names) for names in (tunnels, lans) if names)
+
+
+def _strangers(bridges: Mapping[str, Bridge], ports: Mapping[str, Endpoint], snapshot: Snapshot) -> list[str]:
+    """Ports that nobody wants on our bridges. What a machine is attached by is its driver's business."""
+    found = (name for name, port in snapshot.ports.items() if port.bridge in bridges and name not in ports)
+    return sorted(name for name in found if not driven(name))
 
 
 def _same(want: Vxlan | None, have: Vxlan | None) -> bool:

@@ -2,11 +2,14 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from typing import Protocol
 
 from agents import lan, vpls
-from agents.fence import Fence, Nft, NftError, ruleset
+from agents.access import Access
+from agents.fence import Fence, Nft, NftError, Underlay, ruleset
 from agents.kernel import Snapshot
 from agents.netlink import Kernel, KernelError
 from agents.operations import Operation, WriteSysctl, describe, index_of
@@ -29,39 +32,60 @@ class Outcome:
     failed: bool
 
 
-class Reconciler:
-    """The kernel side of the agent. One `converge` at a time."""
+class Heard(Protocol):
+    """What the PE has heard of VPLS routes, and whether that is all there is (agents/gobgp)."""
 
-    def __init__(self, kernel: Kernel, nft: Nft) -> None:
-        self._kernel, self._nft = kernel, nft
+    @property
+    def table(self) -> Sequence[Announcement]: ...
+    @property
+    def complete(self) -> bool: ...
+
+
+class Reconciler:
+    """The kernel side of the agent. One `converge` at a time. `guard` is nft text that goes with the fences, and so do
+    the access rules: they are there before any tunnel is."""
+
+    def __init__(self, kernel: Kernel, nft: Nft, guard: str = "", access: Access | None = None) -> None:
+        self._kernel, self._nft, self._guard, self._access = kernel, nft, guard, access
         self._fences: dict[str, Fence] = {}  # by bridge
         self._said: frozenset[str] = frozenset()  # failures already in the log
 
-    async def converge(self, desired: Desired, table: Sequence[Announcement], complete: bool) -> Outcome:
-        """Brings the kernel in line with the desired state and the PE's VPLS table. While that is not `complete`,
+    async def converge(self, desired: Desired, heard: Heard) -> Outcome:
+        """Brings the kernel in line with the desired state and the PE's VPLS table. While that is not complete,
         pseudowires that the desired state still lists are kept."""
         problems: dict[int, list[str]] = defaultdict(list)
-        for endpoint in _vpls(desired):
-            problems[endpoint.index] += vpls.misdirected(endpoint, table)
-        fences = {b: Fence(b, tunnel_pattern(e), e.prefix) for e in desired.endpoints for b in [lan.bridge_name(e)]}
+        fences = {f.bridge: replace(f, ports=self._ports(f)) for f in _fences(desired)}
         fenced = await self._fence(self._fences | fences, desired, problems)
         paths = _sysctls(desired)
         snapshot = await self._kernel.read(paths)
+        table, complete = heard.table, heard.complete  # not before: routes come right behind a new desired state
+        for endpoint in _vpls(desired):
+            problems[endpoint.index] += vpls.misdirected(endpoint, table)
         broken: set[int] = set()
+        done: set[Operation] = set()  # what has no effect is not tried again in the same pass
         for _ in range(_ROUNDS if fenced else 0):
             todo = plan(desired, _pseudowires(desired, table, complete, snapshot), snapshot)
             for index, texts in todo.problems.items():
                 problems[index] += [text for text in texts if text not in problems[index]]
-            operations = [o for o in todo.operations if index_of(o) not in broken]
+            operations = [o for o in todo.operations if index_of(o) not in broken and o not in done]
             if not operations:
                 break
+            done.update(operations)
             broken |= await self._execute(operations, problems)
             snapshot = await self._kernel.read(paths)
+        for endpoint in desired.endpoints:
+            name = lan.bridge_name(endpoint)
+            fences[name] = replace(fences[name], ports=tuple(lan.on_bridge(snapshot, endpoint)))
         if fenced and fences != self._fences:
             fenced = await self._fence(fences, desired, problems)
             self._fences = fences
         self._log(problems)
         return Outcome(snapshot, problems, failed=bool(broken) or not fenced)
+
+    def _ports(self, fence: Fence) -> tuple[str, ...]:
+        """The LAN's access ports as they were last seen."""
+        before = self._fences.get(fence.bridge)
+        return before.ports if before is not None else ()
 
     def _log(self, problems: Mapping[int, list[str]]) -> None:
         texts = frozenset(text for texts in problems.values() for text in texts)
@@ -71,8 +95,14 @@ class Reconciler:
 
     async def _fence(self, fences: Mapping[str, Fence], desired: Desired, problems: dict[int, list[str]]) -> bool:
         try:
-            await self._nft.apply(ruleset(list(fences.values())))
+            text = ruleset(list(fences.values()), _underlay(desired)) + self._guard
+            if self._access is None:
+                await self._nft.apply(text)
+            elif await self._nft.apply(text + self._access.text(desired), await self._access.first(desired)):
+                self._access.applied(desired)
         except (NftError, OSError) as error:
+            if self._access is not None:
+                self._access.applied(None)
             for endpoint in desired.endpoints:
                 problems[endpoint.index].append(f"fences are not in place, so nothing was changed: {error}")
             return False
@@ -97,9 +127,20 @@ class Reconciler:
         return broken
 
 
-def tunnel_pattern(endpoint: Endpoint) -> str:
-    """The endpoint's tunnel ports: one name, or a prefix that ends in `*`."""
-    return f"pw{endpoint.index}.*" if endpoint.flavour is Flavour.VPLS else f"vx{endpoint.index}"
+def _fences(desired: Desired) -> Iterator[Fence]:
+    for endpoint in desired.endpoints:
+        mac, bridge, tunnels = (
+            lan.mac(desired.cloudlet, endpoint.index),
+            lan.bridge_name(endpoint),
+            lan.tunnel_pattern(endpoint),
+        )
+        gateways6 = (endpoint.gateway6, str(lan.link_local(mac))) if endpoint.gateway6 is not None else ()
+        gateway = endpoint.gateway if ip_address(endpoint.gateway).version == 4 else None
+        yield Fence(bridge, tunnels, endpoint.prefix, endpoint.prefix6, gateways6, mac, gateway=gateway)
+
+
+def _underlay(desired: Desired) -> Underlay:
+    return Underlay(desired.vtep, frozenset(remote.vtep for e in desired.endpoints for remote in e.remotes))
 
 
 def _vpls(desired: Desired) -> list[Endpoint]:

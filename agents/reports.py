@@ -2,6 +2,7 @@
 
 import resource
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from agents import lan
@@ -10,6 +11,7 @@ from agents.vpls import MAX_VE_ID
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.flavours import Flavour
 from controller.wire.reports import EndpointState, Report, SpeakerState, Tunnel
+from controller.wire.tunnels import Ipsec
 
 
 def report(
@@ -18,25 +20,27 @@ def report(
     sessions: Mapping[str, str],
     problems: Mapping[int, list[str]],
     version: str,
+    awaited: AbstractSet[str] = frozenset(),
+    ipsec: Ipsec | None = None,
 ) -> Report:
     """What the kernel has of each desired endpoint. `sessions` by the route server's address, `problems` by endpoint
-    index."""
+    index. To VTEPs that are `awaited` nothing goes yet, whatever the kernel has. `ipsec`: the encrypted tunnels."""
     return Report(
         cloudlet=desired.cloudlet,
         version=desired.version,
         generation=desired.generation,
         agent_version=version,
-        endpoints=[_endpoint(e, snapshot, problems.get(e.index, [])) for e in desired.endpoints],
+        endpoints=[_endpoint(e, snapshot, problems.get(e.index, []), awaited) for e in desired.endpoints],
         speakers=[SpeakerState(name=s.name, state=sessions.get(s.address, "idle")) for s in desired.speakers],
         resident_bytes=_resident_bytes(),
         cpu_seconds=_cpu_seconds(),
+        ipsec=ipsec,
     )
 
 
 def same(one: Report, other: Report) -> bool:
-    """Whether two reports say the same of the cloudlet, whatever the process has used meanwhile."""
-    footprint = {"resident_bytes": 0, "cpu_seconds": 0.0}
-    return one.model_copy(update=footprint) == other.model_copy(update=footprint)
+    """Whether two reports say the same of the cloudlet, whatever has been used and counted meanwhile."""
+    return one.steady == other.steady
 
 
 def tunnels(endpoint: Endpoint, snapshot: Snapshot) -> list[Tunnel]:
@@ -44,13 +48,13 @@ def tunnels(endpoint: Endpoint, snapshot: Snapshot) -> list[Tunnel]:
     return sorted(_tunnels(endpoint, snapshot), key=lambda t: (t.device, t.vtep))
 
 
-def _endpoint(endpoint: Endpoint, snapshot: Snapshot, problems: list[str]) -> EndpointState:
+def _endpoint(endpoint: Endpoint, snapshot: Snapshot, problems: list[str], awaited: AbstractSet[str]) -> EndpointState:
     bridge = lan.bridge_name(endpoint)
     return EndpointState(
         endpoint=endpoint.name,
         bridge=bridge if bridge in snapshot.bridges else "",
         ports=lan.on_bridge(snapshot, endpoint),
-        tunnels=tunnels(endpoint, snapshot),
+        tunnels=[t for t in tunnels(endpoint, snapshot) if t.vtep not in awaited],
         routes=sorted(r.prefix for r in snapshot.routes if r.device == bridge and r.table == MAIN),
         problems=problems,
     )

@@ -1,13 +1,17 @@
-"""What runs beside the kernel for the endpoints: a DHCP server on each LAN, and FRR's configuration."""
+"""What runs beside the kernel for the endpoints: servers on each LAN, and FRR's configuration."""
 
 import asyncio
 import logging
 from collections.abc import Callable
-from ipaddress import ip_network
+from dataclasses import dataclass
+from typing import Protocol
 
 from agents.dhcp import DhcpError, DhcpServer
 from agents.dhcp.leases import LeaseSource
-from agents.lan import bridge_name
+from agents.dhcp6 import Dhcp6Server
+from agents.families import Families
+from agents.lan import bridge_name, mac
+from agents.ra import Advertiser, AdvertiserError
 from agents.settings import FrrSettings
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.flavours import Flavour
@@ -18,35 +22,77 @@ _FRR_INTERVAL = 10.0  # seconds between looks at FRR's sessions and configuratio
 _FRR_RETRY = 1.0
 
 
-class DhcpServers:
-    """One server for each IPv4 LAN whose bridge is there."""
+class Server(Protocol):
+    """What serves one LAN."""
+
+    async def start(self) -> None:
+        """Raises DhcpError or AdvertiserError."""
+
+    async def stop(self) -> None:
+        """Stopping twice is no error."""
+
+
+@dataclass(frozen=True)
+class _Lan:
+    """What a LAN's servers are made of. With anything else, or on another interface, they are others."""
+
+    endpoint: str
+    index: int
+    bridge: str
+    interface: int
+    mac: str
+    gateway: str
+    prefix: str
+    prefix6: str | None
+    mtu: int
+
+
+class LanServers:
+    """On each LAN whose bridge is there a DHCP server and, where it has IPv6 too, a DHCPv6 server and router
+    advertisements."""
 
     def __init__(self, leases: LeaseSource) -> None:
-        self._leases = leases
-        self._running: dict[tuple[str, str, str, str, int, int], DhcpServer] = {}
+        self._leases, self._families = leases, Families(leases)
+        self._running: dict[tuple[str, _Lan], Server] = {}
 
     async def serve(self, desired: Desired, interfaces: dict[str, int]) -> dict[int, list[str]]:
         """Starts and stops servers until they match. `interfaces` are the indexes of the bridges that exist: a bridge
-        that was made anew gets a new server. Returns what could not be done, by endpoint index."""
+        that was made anew gets new servers. Returns what could not be done, by endpoint index."""
         wanted = {
-            _key(endpoint, interfaces[bridge_name(endpoint)]): endpoint
+            (what, lan)
             for endpoint in desired.endpoints
-            if bridge_name(endpoint) in interfaces and ip_network(endpoint.prefix, strict=False).version == 4
+            if bridge_name(endpoint) in interfaces
+            for lan in [_lan(desired.cloudlet, endpoint, interfaces[bridge_name(endpoint)])]
+            for what in (("dhcp", "dhcp6", "ra") if lan.prefix6 else ("dhcp",))
         }
-        for key in self._running.keys() - wanted.keys():
+        for key in self._running.keys() - wanted:
             await self._running.pop(key).stop()
         problems: dict[int, list[str]] = {}
-        for key in wanted.keys() - self._running.keys():
-            endpoint = wanted[key]
-            bridge = bridge_name(endpoint)
-            server = DhcpServer(endpoint.name, bridge, endpoint.gateway, endpoint.prefix, endpoint.mtu, self._leases)
+        for what, lan in sorted(wanted - self._running.keys(), key=str):
             try:
+                server = self._server(what, lan)
                 await server.start()
-            except (DhcpError, ValueError) as error:
-                problems[endpoint.index] = [str(error)]
+            except (DhcpError, AdvertiserError, ValueError) as error:
+                problems.setdefault(lan.index, []).append(str(error))
             else:
-                self._running[key] = server
+                self._running[what, lan] = server
         return problems
+
+    def greet(self, endpoint: str) -> None:
+        """A machine has moved to that LAN, and knows nothing of it: it hears of its router now."""
+        for (_, lan), server in self._running.items():
+            if lan.endpoint == endpoint and isinstance(server, Advertiser):
+                server.greet()
+
+    def _server(self, what: str, lan: _Lan) -> Server:
+        if lan.prefix6 is None:
+            return DhcpServer(lan.endpoint, lan.bridge, lan.gateway, lan.prefix, lan.mtu, self._leases)
+        leases, leases6 = self._families.of(4), self._families.of(6)
+        if what == "dhcp":
+            return DhcpServer(lan.endpoint, lan.bridge, lan.gateway, lan.prefix, lan.mtu, leases)
+        if what == "dhcp6":
+            return Dhcp6Server(lan.endpoint, lan.bridge, lan.mac, lan.prefix, lan.prefix6, leases6)
+        return Advertiser(lan.bridge, lan.mac, lan.prefix6, lan.mtu)
 
     async def stop(self) -> None:
         """Stops all of them."""
@@ -54,8 +100,18 @@ class DhcpServers:
             await self._running.popitem()[1].stop()
 
 
-def _key(endpoint: Endpoint, interface: int) -> tuple[str, str, str, str, int, int]:
-    return endpoint.name, bridge_name(endpoint), endpoint.gateway, endpoint.prefix, endpoint.mtu, interface
+def _lan(cloudlet: str, endpoint: Endpoint, interface: int) -> _Lan:
+    return _Lan(
+        endpoint=endpoint.name,
+        index=endpoint.index,
+        bridge=bridge_name(endpoint),
+        interface=interface,
+        mac=mac(cloudlet, endpoint.index),
+        gateway=endpoint.gateway,
+        prefix=endpoint.prefix,
+        prefix6=endpoint.prefix6,
+        mtu=endpoint.mtu,
+    )
 
 
 class EvpnSpeaker:

@@ -3,7 +3,9 @@
 import tomllib
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, HttpUrl, IPvAnyAddress, ValidationError, field_validator
+
+from controller.wire.machines import Name
 
 
 class ConfigError(Exception):
@@ -27,19 +29,44 @@ class FrrSettings(_Table):
     conf: Path = Path("/etc/frr/frr.conf")
 
 
+class IpsecSettings(_Table):
+    """Where this cloudlet's charon listens for vici, and the MTU of the way to other cloudlets, in bytes. Without this
+    table tunnels are in the clear."""
+
+    vici: Path = Path("/run/charon.vici")
+    path_mtu: int = Field(default=1500, ge=1400, le=65535)
+
+
+class HypervisorSettings(_Table):
+    """A hypervisor driver: `paths` are all addresses by which other cloudlets reach this one (its tunnel address if it
+    says nothing), `images` the directory of shared images, `options` the driver's own."""
+
+    paths: tuple[IPvAnyAddress, ...] = Field(default=(), max_length=8)
+    images: Path | None = None
+    options: dict[str, str] = Field(default_factory=dict)
+
+
 class Settings(_Table):
     """What one agent needs to know before it has asked the controller.
 
-    `controller` is its URL, `token_file` holds the one-time enrolment token (read at the first start only),
-    `state_dir` keeps the credential, the last desired state and the leases.
+    `controller` is its URL, or a list of the URLs of its replicas, in the order in which they are tried; `token_file`
+    holds the one-time enrolment token (read at the first start only), `state_dir` keeps the credential, the last
+    desired state and the leases.
     """
 
     cloudlet: str = Field(min_length=1, max_length=63)
-    controller: HttpUrl
+    controller: tuple[HttpUrl, ...] = Field(min_length=1)
     token_file: Path
     state_dir: Path
     gobgp: GobgpSettings = GobgpSettings()
     frr: FrrSettings = FrrSettings()
+    ipsec: IpsecSettings | None = None
+    hypervisors: dict[Name, HypervisorSettings] = Field(default_factory=dict)
+
+    @field_validator("controller", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
 
 
 def load(path: Path) -> Settings:

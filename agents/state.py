@@ -65,6 +65,14 @@ class State:
         except OSError as error:
             raise StateError(f"{path}: {error.strerror}") from error
 
+    def remove(self, name: str) -> None:
+        """Removes one file, if it is there."""
+        path = self._directory / name
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StateError(f"{path}: {error.strerror}") from error
+
     def write(self, name: str, text: str) -> None:
         """Replaces one file; a crash leaves the old one or the new one."""
         path = self._directory / name

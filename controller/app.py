@@ -2,58 +2,89 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.metadata import PackageNotFoundError, version
 
 from fastapi import FastAPI
 
 from controller.api import (
+    addresses,
     agents,
+    audit,
+    certificates,
     changes,
     cloudlets,
+    consents,
+    delegations,
     devices,
     doctor,
     endpoints,
     enrolments,
     errors,
+    evacuations,
     events,
+    filters,
     health,
     leases,
     members,
+    moves,
+    neighbours,
     openapi,
     policy,
+    predictions,
+    replicas,
+    reservations,
+    revisions,
     route_servers,
     routes,
+    sightings,
+    statics,
+    tokens,
+    tunnels,
     vcps,
+    vms,
 )
+from controller.api.audited import Audited
 from controller.api.bodies import Bodies
+from controller.api.heads import Heads
 from controller.api.measured import Measured
+from controller.api.paced import Paced
 from controller.region import running
+from controller.release import release
 from controller.settings import Settings
 
 NOUNS = (
     cloudlets,
     endpoints,
+    consents,
     vcps,
     members,
     changes,
     devices,
+    vms,
+    predictions,
+    moves,
+    evacuations,
     leases,
+    delegations,
+    neighbours,
+    tunnels,
+    sightings,
+    addresses,
+    statics,
+    reservations,
     routes,
     route_servers,
     policy,
+    revisions,
+    filters,
     doctor,
+    replicas,
     events,
+    tokens,
+    audit,
     enrolments,
     agents,
+    certificates,
 )
-
-
-def release() -> str:
-    """The version of the installed package."""
-    try:
-        return version("weft")
-    except PackageNotFoundError:
-        return "0"
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -70,6 +101,11 @@ def create_app(settings: Settings) -> FastAPI:
     openapi.install(app)
     for noun in (*NOUNS, health):
         app.include_router(noun.router)
-    app.add_middleware(Bodies, database=lambda: app.state.region.database)
+    app.add_middleware(Audited, database=lambda: app.state.region.database)
+    app.add_middleware(Bodies, region=lambda: app.state.region)
+    app.add_middleware(
+        Paced, region=lambda: app.state.region, rate=settings.caller_rate, strangers=settings.stranger_rate
+    )
+    app.add_middleware(Heads)
     app.add_middleware(Measured, metrics=lambda: app.state.region.metrics)
     return app

@@ -2,18 +2,24 @@
 itself at what there is."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
 class Bell:
-    """`ring` sets the event of everyone who listens."""
+    """`ring` sets the event of everyone who listens, and calls `afar`, for those who listen to other replicas."""
 
     def __init__(self) -> None:
+        self.afar: Callable[[], None] = lambda: None
         self._listeners: set[asyncio.Event] = set()
 
     def ring(self) -> None:
-        """Wakes all listeners."""
+        """Wakes all listeners, wherever they are."""
+        self.ring_here()
+        self.afar()
+
+    def ring_here(self) -> None:
+        """Wakes all listeners of this process."""
         for listener in self._listeners:
             listener.set()
 

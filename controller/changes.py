@@ -7,28 +7,39 @@ so a slow agent holds back nobody but the caller of its own change.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from controller.acting import ACTING, CONTROLLER, acts
 from controller.agents import Agents
 from controller.bell import Bell
+from controller.core import filters
+from controller.core.consents import without_held
 from controller.core.desired import Fabric, tunnels
 from controller.core.intent import Intent, concerned
 from controller.core.refusals import Refused, conflict
 from controller.core.rulesets import operations, rule_set
+from controller.core.tables import changed
+from controller.core.touched import touched
 from controller.core.trials import OnTrial, Trial
-from controller.db import events, generations, intents, policies
+from controller.db import events, generations, intents, revisions
+from controller.db import policies as policy_table
 from controller.db.base import now
-from controller.db.engine import Database
+from controller.db.engine import Database, Lock, alone
 from controller.db.generations import GenerationRow, State
+from controller.once import ONCE
+from controller.outbox import RulesOnTrial
 from controller.outcomes import AgentOutcome, ChangeResult
-from controller.propagation import Propagation, RulesOnTrial
-from controller.wire.rulesets import Change, Operation, Receipt, RuleSet
+from controller.policies import Policies
+from controller.propagation import Propagation
+from controller.replicas import Replicas
+from controller.waiting import Sent, Waiting, ms
+from controller.wire.rulesets import Change, Operation, RuleSet
 
 log = logging.getLogger(__name__)
 
@@ -39,27 +50,21 @@ Also = Callable[[AsyncSession, Intent], Awaitable[None]]
 Guard = Callable[[AsyncSession], Awaitable[None]]
 
 
-@dataclass(frozen=True)
-class Sent:
-    """A change on its way: receipts to come by route server, and the cloudlets whose agents have to confirm."""
-
-    generation: int
-    receipts: dict[str, asyncio.Future[Receipt | None]]
-    cloudlets: tuple[str, ...]
-    confirm_by: datetime | None = None
-
-
 class Changes:
-    """Holds the intent, and is the only one to change it."""
+    """Holds the intent, and is the only one to change it in this process. Where other replicas do so as well, one makes
+    a change at a time, over all of them, and takes over what the others have made first."""
 
-    def __init__(self, database: Database, agents: Agents, fabric: Fabric, timeout: float, events: Bell) -> None:
+    def __init__(
+        self, database: Database, agents: Agents, fabric: Fabric, timeout: float, events: Bell, replicas: Replicas
+    ) -> None:
         self.intent = Intent()
         self.trial: Trial | None = None
         self.route_servers: list[Propagation] = []
-        self.stopping = asyncio.Event()
-        self.observe: Callable[[float], None] = lambda seconds: None
-        self._database, self._agents, self._fabric, self._timeout = database, agents, fabric, timeout
-        self._events = events
+        self.waiting = Waiting(agents, timeout)
+        self.policies = Policies()
+        self._database, self._agents, self._fabric = database, agents, fabric
+        self._events, self._replicas = events, replicas
+        self._revision, self._loaded = 0, False
         self._turn = asyncio.Lock()
         self._rules: RuleSet | None = None
         self._fingerprint = ""
@@ -81,26 +86,78 @@ class Changes:
         """Reads the intent. A region that is new, or that has another AS number or other route servers than when its
         desired states were made, gets a new generation in which every desired state is new. A trial whose time is over
         ends here, before anybody is told of it again."""
-        async with self._database.write() as session:
-            await self._load(session)
-            latest = await generations.current(session)
         self._fingerprint = fingerprint
-        other = latest is None or latest.fabric != fingerprint
+        async with self._turn, self._changing() as session:
+            other = await self._other_settings(session)
         if self.trial and (other or self.trial.seconds(now()) <= 0):
-            await self.retract(self.trial.generation, "the controller has other settings now" if other else LATE)
-        if other:
-            async with self._database.write() as session:
-                renewed = await self._renewed(session, self.intent.generation + 1, "other settings")
-            self.intent = renewed
+            with suppress(Refused):  # another replica was quicker
+                await self.retract(self.trial.generation, "the controller has other settings now" if other else LATE)
+        async with self._turn:
+            async with self._changing() as session:
+                renewed = self.intent
+                if other := await self._other_settings(session):
+                    renewed = await self._renewed(session, self.intent.generation + 1, "other settings")
+            if other:
+                self._made(renewed)
 
-    async def _load(self, session: AsyncSession) -> None:
-        self.intent, self.trial = await intents.load(session), await generations.on_trial(session)
+    async def _other_settings(self, session: AsyncSession) -> bool:
+        latest = await generations.current(session)
+        return latest is None or latest.fabric != self._fingerprint
+
+    @asynccontextmanager
+    async def _changing(self, cause: str = "") -> AsyncIterator[AsyncSession]:
+        """A transaction in which the intent is that of the database, and nobody else changes it. What nobody has asked
+        for is the controller's own act, and `cause` says why."""
+        with acts(CONTROLLER, "change", cause):
+            async with self._database.write() as session:
+                await alone(session, Lock.CHANGE)
+                await self._take_over(session)
+                yield session
 
     async def refresh(self) -> None:
-        """Reads the intent again if the database is at another generation: somebody else has changed it."""
+        """Takes over what other replicas have changed."""
         async with self._turn, self._database.read() as session:
-            if await generations.number(session) != self.intent.generation:
-                await self._load(session)
+            await self._take_over(session)
+
+    async def _take_over(self, session: AsyncSession) -> None:
+        """Makes the intent that of the database, and tells the agents that are connected here."""
+        latest, new = await revisions.since(session, self._revision)
+        if latest == self._revision and new is not None and self._loaded:
+            return
+        old = self.intent
+        if new is None or not self._loaded:
+            intent, self._rules = await intents.load(session), None
+            self.intent = intent.but(policy=(await self.policies.load(session)).rules).ready()
+        else:
+            self.intent = await intents.take_over(session, old, new)
+        self.trial = await generations.on_trial(session)
+        self._revision, self._loaded = latest, True
+        for name in changed(old.cloudlets, self.intent.cloudlets):
+            before, after = old.cloudlets.get(name), self.intent.cloudlets.get(name)
+            if after is None:
+                self._agents.forget(name)
+            elif before is None or before.version != after.version or before.credential != after.credential:
+                self._agents.publish(name, after.version, tunnels(self.intent, name))
+        self._filter_anew(old)
+        if self.intent.generation != old.generation:
+            for server in self.route_servers:
+                server.expect()
+        self._events.ring_here()
+
+    async def _record(self, session: AsyncSession, old: Intent, new: Intent) -> None:
+        """Says what a transaction did to the intent, or to what is on trial."""
+        revisions.add(session, self._revision + 1, touched(old, new))
+        await self._replicas.say(session, "intent")
+
+    def _made(self, new: Intent) -> None:
+        """What was recorded is committed."""
+        old, self.intent = self.intent, new
+        self._revision += 1
+        self._filter_anew(old)
+
+    def _filter_anew(self, old: Intent) -> None:
+        for name in filters.concerned(old, self.intent):
+            self._agents.wake(name)
 
     async def renew(self, above: int) -> None:
         """Makes a generation greater than `above` in which every desired state is new, and sends it out: a route server
@@ -108,11 +165,11 @@ class Changes:
         if self.trial:
             await self.retract(self.trial.generation, "the database is an old copy")
         async with self._turn:
-            async with self._database.write() as session:
+            async with self._changing() as session:
                 old = self.intent
                 number = max(old.generation, above) + 1
                 new = await self._renewed(session, number, f"a route server was at generation {above}")
-            self.intent = new
+            self._made(new)
             self._send(old, new, [], frozenset(new.cloudlets))
 
     async def _renewed(self, session: AsyncSession, number: int, cause: str) -> Intent:
@@ -120,6 +177,7 @@ class Changes:
         renewed = replace(self.intent, generation=number, cloudlets=cloudlets)
         session.add(GenerationRow(number=number, cause=cause, fabric=self._fingerprint))
         await intents.save(session, self.intent, renewed)
+        await self._record(session, self.intent, renewed)
         return renewed
 
     async def apply(
@@ -139,7 +197,7 @@ class Changes:
         started = time.monotonic()
         if dry_run:
             return await self._rehearse(edit, guard, started)
-        return await self._outcome(await self.make(edit, cause, also, guard, within), started)
+        return await self.waiting.outcome(await self.make(edit, cause, also, guard, within), started)
 
     async def make(
         self, edit: Edit, cause: str, also: Also | None = None, guard: Guard | None = None, within: int | None = None
@@ -152,22 +210,29 @@ class Changes:
         """Ends a trial: the change is there to stay. Raises Refused if it is not on trial, or not any more."""
         started = time.monotonic()
         answers = await asyncio.shield(self._confirm(number))
-        await self._until(list(answers.values()), started + self._timeout)
+        await self.waiting.until(answers.values(), started)
         unreachable = [name for name, answer in answers.items() if not (answer.done() and answer.result())]
         return ChangeResult(
             generation=number,
             in_force=not unreachable,
-            duration_ms=_ms(started, time.monotonic()),
+            duration_ms=ms(started, time.monotonic()),
             unreachable=unreachable,
         )
 
     async def _confirm(self, number: int) -> dict[str, asyncio.Future[bool]]:
+        once = ONCE.get()
+        if once is not None and once.made is not None:
+            return {server.name: server.confirm(number) for server in self.route_servers}
         async with self._turn:
-            async with self._database.write() as session:
-                await self._settle(session, number, State.CONFIRMED)
+            async with self._changing() as session:
+                await generations.settle(session, number, State.CONFIRMED)
                 if self.trial and self.trial.generation == number and self.trial.seconds(now()) <= 0:
                     raise conflict(f"the time to confirm change {number} is over; it is being rolled back")
+                if once is not None:
+                    await once.note(session, number)
+                await self._record(session, self.intent, self.intent)
                 await events.add(session, "change-confirmed", str(number), f"change {number} was confirmed")
+            self._made(self.intent)
             self.trial = None
             self._events.ring()
             return {server.name: server.confirm(number) for server in self.route_servers}
@@ -176,58 +241,57 @@ class Changes:
         """Ends a trial: what there was before is in force again, in a generation of its own. Raises Refused if the
         change is not on trial, or not any more."""
         started = time.monotonic()
-        return await self._outcome(await asyncio.shield(self.retract(number, why)), started)
+        return await self.waiting.outcome(await asyncio.shield(self.retract(number, why)), started)
 
     async def retract(self, number: int, why: str) -> Sent:
         """As `roll_back`, and does not wait for what it does."""
 
+        rules = self.intent.policy
+
         async def guard(session: AsyncSession) -> None:
-            await self._settle(session, number, State.ROLLED_BACK)
+            nonlocal rules
+            await generations.settle(session, number, State.ROLLED_BACK)
+            rules = (await self.policies.without(session, number)).rules
 
         async def also(session: AsyncSession, intent: Intent) -> None:
-            await policies.withdraw(session, number)
+            await policy_table.withdraw(session, number)
             text = f"change {number} was rolled back by generation {intent.generation}: {why}"
             await events.add(session, "change-rolled-back", str(number), text, generation=intent.generation)
 
         def edit(intent: Intent) -> Intent:
-            return self.trial.fallback(intent) if self.trial else intent
+            return without_held((self.trial.fallback(intent) if self.trial else intent).but(policy=rules))
 
         return await self._make(edit, f"roll back {number}: {why}", also, guard, None, settles=True)
 
-    async def _settle(self, session: AsyncSession, number: int, state: State) -> None:
-        try:
-            await generations.settle(session, number, state)
-        except Refused:
-            if self.trial and self.trial.generation == number:
-                self.trial = None  # another controller on this database settled it
-            raise
-
     async def _rehearse(self, edit: Edit, guard: Guard | None, started: float) -> ChangeResult:
         async with self._turn:
-            if guard is not None:
-                async with self._database.read() as session:
+            async with self._database.read() as session:
+                await self._take_over(session)
+                old = self.intent
+                if guard is not None:
                     await guard(session)
-            old = self.intent
-            new, ops, who = self._numbered(old, edit(old))
+                edited, steps = await self.policies.follow(session, old, edit(old))
+            new, ops, who = self._numbered(old, edited)
             self._refuse_on_trial(old, new)
             change = Change(base=old.generation, generation=new.generation, ops=ops, dry_run=True)
             servers = self.route_servers if new.generation != old.generation else []
             receipts_to_come = {server.name: server.submit(change) for server in servers}
-            sent = Sent(new.generation, receipts_to_come, tuple(sorted(who & new.cloudlets.keys())))
-        receipts = await self._receipts(sent, started + self._timeout)
+            sent = Sent(new.generation, receipts_to_come, tuple(sorted(name for name in who if name in new.cloudlets)))
+        receipts = await self.waiting.receipts(sent, started)
         return ChangeResult(
             generation=sent.generation,
             in_force=False,
-            duration_ms=_ms(started, time.monotonic()),
+            duration_ms=ms(started, time.monotonic()),
             route_servers=[r for r in receipts.values() if r is not None],
             unreachable=[name for name, r in receipts.items() if r is None],
             agents=[AgentOutcome(cloudlet=name, confirmed=False) for name in sent.cloudlets],
             dry_run=True,
+            followed=steps,
         )
 
     def _refuse_on_trial(self, old: Intent, new: Intent) -> None:
         """What has nothing to do with pools, route servers or agents goes on; all else would be built on the trial."""
-        if self.trial and (new.generation != old.generation or new.vcps != old.vcps):
+        if self.trial and (new.generation != old.generation or new.vcps != old.vcps or new.policy is not old.policy):
             raise OnTrial(self.trial)
 
     async def _make(
@@ -240,17 +304,20 @@ class Changes:
         *,
         settles: bool = False,
     ) -> Sent:
+        once = ONCE.get()
+        if once is not None and once.made is not None and not once.done:
+            once.done = True
+            return await self._sent_before(once.made)
         async with self._turn:
             try:
-                async with self._database.write() as session:
-                    if await generations.number(session) != self.intent.generation:
-                        await self._load(session)
+                async with self._changing(cause) as session:
                     if guard is not None:
                         await guard(session)
                     old = self.intent
-                    edited = edit(old)
-                    tried = within is not None and edited.vcps != old.vcps
-                    new, ops, who = self._numbered(old, edited, anyway=tried or settles)
+                    edited, steps = await self.policies.follow(session, old, edit(old))
+                    other = edited.policy is not old.policy
+                    tried = within is not None and (other or edited.vcps != old.vcps)
+                    new, ops, who = self._numbered(old, edited, anyway=tried or settles or other)
                     if not settles:
                         self._refuse_on_trial(old, new)
                     trial = None
@@ -262,16 +329,38 @@ class Changes:
                             generations.begin(row, trial)
                         session.add(row)
                     await intents.save(session, old, new)
+                    if acting := ACTING.get():
+                        acting.intent(old, new)
                     if also is not None:
                         await also(session, new)
+                    if steps is not None and (said := steps.sentence()):
+                        await events.add(session, "policy-followed", cause, f"{cause}: by the policy, {said}")
+                    if once is not None:
+                        await once.note(session, new.generation)
+                    if new is not old or settles:
+                        await self._record(session, old, new)
             except IntegrityError as error:
                 log.warning("%s: refused by a constraint: %s", cause, error.orig)
                 raise conflict("somebody else has just taken a name, number or address of this request") from error
-            self.intent = new
+            if new is not old or settles:
+                self._made(new)
+            for name in changed(old.cloudlets, new.cloudlets):
+                there = new.cloudlets.get(name)
+                if there is None or there.credential != (was.credential if (was := old.cloudlets.get(name)) else None):
+                    self._agents.cut(name)
             if trial or settles:
                 self.trial = trial
             self._events.ring()
-            return self._send(old, new, ops, who)
+            return replace(self._send(old, new, ops, who), followed=steps)
+
+    async def _sent_before(self, number: int) -> Sent:
+        """A change that was made when its request was first tried, by a replica that did not live to see what it does:
+        as if it were sent now."""
+        await self.refresh()
+        receipts = {server.name: server.ask(number) for server in self.route_servers}
+        concerned = sorted(name for name, cloudlet in self.intent.cloudlets.items() if cloudlet.version == number)
+        confirm_by = self.trial.confirm_by if self.trial and self.trial.generation == number else None
+        return Sent(number, receipts, tuple(concerned), confirm_by)
 
     def _numbered(
         self, old: Intent, new: Intent, *, anyway: bool = False
@@ -281,10 +370,8 @@ class Changes:
         if not ops and not who and not anyway:
             return new, [], who
         number = old.generation + 1
-        cloudlets = dict(new.cloudlets)
-        for name in who & cloudlets.keys():
-            cloudlets[name] = replace(cloudlets[name], version=number)
-        return new.but(generation=number, cloudlets=cloudlets), ops, who
+        there = {name: replace(new.cloudlets[name], version=number) for name in who if name in new.cloudlets}
+        return new.with_cloudlets(there).but(generation=number), ops, who
 
     def _send(self, old: Intent, new: Intent, ops: list[Operation], who: frozenset[str]) -> Sent:
         if new.generation == old.generation:
@@ -292,66 +379,10 @@ class Changes:
         change = Change(base=old.generation, generation=new.generation, ops=ops)
         trial = self.on_trial()
         receipts = {server.name: server.submit(change, trial) for server in self.route_servers}
-        for name in who - new.cloudlets.keys():
-            self._agents.forget(name)
-        there = tuple(sorted(who & new.cloudlets.keys()))
+        for name in who:
+            if name not in new.cloudlets:
+                self._agents.forget(name)
+        there = tuple(sorted(name for name in who if name in new.cloudlets))
         for name in there:
             self._agents.publish(name, new.generation, tunnels(new, name))
         return Sent(new.generation, receipts, there, self.trial.confirm_by if self.trial else None)
-
-    async def _outcome(self, sent: Sent, started: float) -> ChangeResult:
-        deadline = started + self._timeout
-        connected = [name for name in sent.cloudlets if self._agents.of(name).connected]
-        receipts, times = await asyncio.gather(
-            self._receipts(sent, deadline), self._confirmations(sent, connected, deadline)
-        )
-        finished = time.monotonic()
-        agents = [
-            AgentOutcome(cloudlet=name, confirmed=True, after_ms=_ms(started, times[name]))
-            if name in times
-            else AgentOutcome(cloudlet=name, confirmed=False)
-            for name in sent.cloudlets
-        ]
-        unreachable = [name for name, receipt in receipts.items() if receipt is None]
-        given = [receipt for receipt in receipts.values() if receipt is not None]
-        behind = {line.peer for receipt in given for line in receipt.peers if line.written_us is None} - times.keys()
-        if sent.receipts or sent.cloudlets:
-            self.observe(finished - started)
-        return ChangeResult(
-            generation=sent.generation,
-            in_force=not unreachable and not behind and all(agent.confirmed for agent in agents),
-            duration_ms=_ms(started, finished),
-            route_servers=given,
-            unreachable=unreachable,
-            agents=agents,
-            behind=sorted(behind),
-            confirm_by=sent.confirm_by,
-        )
-
-    async def _receipts(self, sent: Sent, deadline: float) -> dict[str, Receipt | None]:
-        await self._until(list(sent.receipts.values()), deadline)
-        return {name: f.result() if f.done() else None for name, f in sent.receipts.items()}
-
-    async def _confirmations(self, sent: Sent, connected: list[str], deadline: float) -> dict[str, float]:
-        tasks = {name: asyncio.ensure_future(self._agents.confirmed(name, sent.generation)) for name in connected}
-        try:
-            await self._until(list(tasks.values()), deadline)
-            return {name: task.result() for name, task in tasks.items() if task.done()}
-        finally:
-            for task in tasks.values():
-                task.cancel()
-
-    async def _until(self, futures: Iterable[asyncio.Future[Any]], deadline: float) -> None:
-        """Waits for all, but not beyond the deadline, nor when the controller stops."""
-        pending = {future for future in futures if not future.done()}
-        stop = asyncio.ensure_future(self.stopping.wait())
-        try:
-            while pending and not stop.done() and (left := deadline - time.monotonic()) > 0:
-                done, _ = await asyncio.wait({*pending, stop}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-                pending -= done
-        finally:
-            stop.cancel()
-
-
-def _ms(started: float, at: float) -> float:
-    return round((at - started) * 1000, 3)

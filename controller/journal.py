@@ -8,13 +8,17 @@ from typing import Any
 
 from controller.bell import Bell
 from controller.db import events, routeservers
-from controller.db.engine import Database
+from controller.db.engine import Database, Lock, alone
+from controller.db.trouble import Unavailable
 from controller.routeservers import ServerEvent
 
 log = logging.getLogger(__name__)
 
 PAUSE = 0.05
 """Seconds in which further events join a batch."""
+
+RETRY = 1.0
+"""Seconds between two attempts to write while the database is away."""
 
 BATCH = 500
 WAITING = 10_000
@@ -38,6 +42,7 @@ class Journal:
     def __init__(self, database: Database, bell: Bell) -> None:
         self._database, self.bell = database, bell
         self._queue: asyncio.Queue[Entry] = asyncio.Queue(WAITING)
+        self._batch: list[Entry] = []
         self.dropped = 0
 
     def note(self, type: str, subject: str, text: str, /, **data: Any) -> None:
@@ -74,29 +79,47 @@ class Journal:
     async def run(self) -> None:
         """Works until cancelled."""
         while True:
-            batch = [await self._queue.get()]
+            self._batch = [await self._queue.get()]
             await asyncio.sleep(PAUSE)
-            while not self._queue.empty() and len(batch) < BATCH:
-                batch.append(self._queue.get_nowait())
+            while not self._queue.empty() and len(self._batch) < BATCH:
+                self._batch.append(self._queue.get_nowait())
             try:
-                await self._write(batch)
+                await self._insist()
             except Exception:  # an event that cannot be written must not end the writing of events
-                log.exception("%d events could not be written", len(batch))
-                await asyncio.sleep(1)
+                log.exception("%d events could not be written", len(self._batch))
+                self.dropped += len(self._batch)
+            self._batch = []
+
+    async def _insist(self) -> None:
+        """Writes the batch, however long the database is away."""
+        while True:
+            try:
+                return await self._write(self._batch)
+            except Unavailable as away:
+                log.warning("%d events cannot be written yet: %s", len(self._batch), away)
+                await asyncio.sleep(RETRY)
 
     async def flush(self) -> None:
         """Writes what is left, when the controller stops."""
-        batch = [self._queue.get_nowait() for _ in range(self._queue.qsize())]
+        batch = self._batch + [self._queue.get_nowait() for _ in range(self._queue.qsize())]
         if batch:
             await self._write(batch)
 
     async def _write(self, batch: list[Entry]) -> None:
+        """A route server's events are written once, also if another replica has begun to follow it meanwhile."""
         async with self._database.write() as session:
-            origins: dict[str, tuple[str, int]] = {}
+            await alone(session, Lock.EVENTS)
+            taken: dict[tuple[str, str], int] = {}
             for entry in batch:
-                await events.add(session, entry.type, entry.subject, entry.text, **entry.data)
                 if entry.origin:
-                    origins[entry.origin[0]] = entry.origin[1:]
-            for name, (started_at, number) in origins.items():
-                await routeservers.note_event(session, name, started_at, number)
+                    server, started_at, number = entry.origin
+                    run = (server, started_at)
+                    if run not in taken:
+                        taken[run] = await routeservers.last_event(session, *run)
+                    if number <= taken[run]:
+                        continue
+                    taken[run] = number
+                await events.add(session, entry.type, entry.subject, entry.text, **entry.data)
+            for (server, started_at), number in taken.items():
+                await routeservers.note_event(session, server, started_at, number)
         self.bell.ring()

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.bell import Bell
-from controller.core.addresses import AddressPlan, Kind
+from controller.core.addresses import Kind
+from controller.core.blocks import SIZE, Ranges
 from controller.core.intent import Endpoint, Intent
 from controller.core.refusals import conflict, invalid, missing
-from controller.db import devices, events, leases, pairs
+from controller.db import blocks, delegations, devices, endpoints, events, leases, pairs
 from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.leases import LeaseRow
@@ -21,8 +21,8 @@ from controller.db.pairs import PairRow
 
 T = TypeVar("T")
 
-ATTEMPTS = 3
-"""Tries of a grant that loses a race for a pair to another controller."""
+LOOK = 64
+"""How many blocks are looked into at once for a free pair."""
 
 
 @dataclass(frozen=True)
@@ -41,21 +41,33 @@ class Leases:
 
     def __init__(self, database: Database, intent: Callable[[], Intent], bell: Bell) -> None:
         self._database, self._intent, self._bell = database, intent, bell
+        self.heard: set[str] = set()
+        """The endpoints whose agents have told this controller, or another replica, all that they hold."""
+        self.tell: Callable[[str], None] = lambda endpoint: None
+        """Tells the other replicas."""
+
+    def hear(self, endpoint: str) -> None:
+        """The endpoint's agent has told all that it holds."""
+        if endpoint not in self.heard:
+            self.heard.add(endpoint)
+            self.tell(endpoint)
 
     async def ask(
         self, endpoint: str, mac: str | None, client_id: str | None, hostname: str | None
     ) -> tuple[LeaseRow, bool]:
         """Grants or renews for whoever goes by this MAC or client id; somebody unknown becomes a device of its own.
-        Returns the lease and whether it is new."""
+        Returns the lease and whether it is new. Only an agent of a former release asks: if the endpoint is delegated,
+        that is over."""
 
         async def work(session: AsyncSession) -> tuple[LeaseRow, bool]:
+            await delegations.rest(session, endpoint, now())
             known = await devices.known_as(session, mac, client_id)
             if known is None:
                 device = await self._implicit(session, mac, client_id)
                 return await self._grant(session, endpoint, Client(device, "md", mac, client_id, hostname))
             return await self._grant(session, endpoint, Client(known.device, known.kind, mac, client_id, hostname))
 
-        return await self._retrying(work)
+        return await self._granted(work)
 
     async def grant(self, endpoint: str, device: str, kind: Kind) -> tuple[LeaseRow, bool]:
         """Grants or renews for a device by its name."""
@@ -67,64 +79,70 @@ class Leases:
             client = Client(device, kind, known.mac if known else None, known.client_id if known else None)
             return await self._grant(session, endpoint, client)
 
-        return await self._retrying(work)
+        return await self._granted(work)
 
     async def renew(self, number: int, check: Callable[[LeaseRow], None]) -> LeaseRow:
         """Starts the lease time anew."""
-        async with self._database.write() as session:
+
+        async def work(session: AsyncSession) -> LeaseRow:
             lease = await self._held(session, number)
             check(lease)
             return await self._extend(session, lease, self._endpoint(lease.endpoint), now())
 
+        return await self._database.transact(work)
+
     async def release(self, number: int, check: Callable[[LeaseRow], None]) -> None:
         """Ends a lease. The pair stays the device's until somebody needs it."""
-        async with self._database.write() as session:
+
+        async def work(session: AsyncSession) -> None:
             lease = await self._held(session, number)
             check(lease)
             await self._end(session, lease, "released")
+
+        await self._database.transact(work)
         self._bell.ring()
 
     async def give_back(self, endpoint: str, address: str, mac: str, client_id: str | None) -> None:
         """Ends the lease on an address if it is held by who says so; else there is nothing to do (RFC 2131, 4.3.4)."""
-        async with self._database.write() as session:
+
+        async def work(session: AsyncSession) -> bool:
             lease = await leases.at_address(session, endpoint, address)
             known = await devices.known_as(session, mac, client_id)
             if lease is None or known is None or (lease.device, lease.kind) != (known.device, known.kind):
-                return
+                return False
             await self._end(session, lease, "released")
-        self._bell.ring()
+            return True
+
+        if await self._database.transact(work):
+            self._bell.ring()
 
     async def sweep(self) -> int:
         """Removes leases whose time is over; returns how many."""
         async with self._database.read() as session:
-            if not await leases.expired(session, now(), limit=1):
+            if not await leases.any_expired(session, now()):
                 return 0
-        async with self._database.write() as session:
-            found = await leases.expired(session, now())
-            for lease in found:
-                await self._end(session, lease, "expired")
-        self._bell.ring()
-        return len(found)
 
-    async def _retrying(
-        self, work: Callable[[AsyncSession], Awaitable[tuple[LeaseRow, bool]]]
-    ) -> tuple[LeaseRow, bool]:
-        for left in reversed(range(ATTEMPTS)):
-            try:
-                async with self._database.write() as session:
-                    lease, fresh = await work(session)
-                if fresh:
-                    self._bell.ring()
-                return lease, fresh
-            except IntegrityError:
-                if not left:
-                    raise
-        raise AssertionError("unreachable")
+        async def work(session: AsyncSession) -> int:
+            gone = await leases.remove_expired(session, now())
+            for lease in gone:
+                await self._note(session, lease, "expired")
+            return len(gone)
+
+        count = await self._database.transact(work)
+        self._bell.ring()
+        return count
+
+    async def _granted(self, work: Callable[[AsyncSession], Awaitable[tuple[LeaseRow, bool]]]) -> tuple[LeaseRow, bool]:
+        lease, fresh = await self._database.transact(work)
+        if fresh:
+            self._bell.ring()
+        return lease, fresh
 
     async def _grant(self, session: AsyncSession, name: str, client: Client) -> tuple[LeaseRow, bool]:
         endpoint, at = self._endpoint(name), now()
-        plan = AddressPlan.of(endpoint.prefix)
-        pair = await pairs.of(session, name, client.device) or await self._new_pair(session, plan, name, client, at)
+        ranges = self._ranges(endpoint)
+        plan = ranges.plan
+        pair = await self.pair(session, name, client.device, at)
         await pairs.touch(session, pair, at)
         lease = await leases.of(session, pair.id, client.kind)
         if lease is not None and lease.expires_at > at:
@@ -143,7 +161,7 @@ class Leases:
             client_id=client.client_id,
             hostname=client.hostname,
             granted_at=at,
-            expires_at=at + timedelta(seconds=endpoint.lease_seconds),
+            expires_at=at + timedelta(seconds=ranges.lease_seconds),
             revision=1,
         )
         session.add(lease)
@@ -151,24 +169,65 @@ class Leases:
         await self._note(session, lease, "granted")
         return lease, True
 
+    async def pair(self, session: AsyncSession, endpoint: str, device: str, at: datetime) -> PairRow:
+        """The pair a device has at an endpoint; a new one if it has none. Raises Refused when none is left."""
+        ranges = self._ranges(self._endpoint(endpoint))
+        return await pairs.of(session, endpoint, device) or await self._new_pair(session, ranges, endpoint, device, at)
+
     async def _new_pair(
-        self, session: AsyncSession, plan: AddressPlan, endpoint: str, client: Client, at: datetime
+        self, session: AsyncSession, ranges: Ranges, endpoint: str, device: str, at: datetime
     ) -> PairRow:
-        number = await pairs.free_number(session, endpoint, plan.capacity)
+        await endpoints.lock(session, endpoint)
+        shared = await delegations.any_of(session, endpoint)
+        if shared and endpoint not in self.heard:
+            raise conflict(
+                f"the agent of {endpoint} has not yet said which addresses it gave out; try again", "endpoint"
+            )
+        number = ranges.reserved.get(device)
+        if number is not None:
+            if number in await pairs.numbered(session, endpoint, [number]):
+                number = None
+            elif (await blocks.owners(session, endpoint, [number // SIZE])).get(number // SIZE):
+                address = ranges.plan.address(number, "md")
+                raise conflict(
+                    f"{address}, reserved for {device}, is the agent's to give: it has to ask there", "device"
+                )
+        if number is None:
+            number = await self._free_number(session, ranges, endpoint, ranges.shared if shared else 0)
         if number is None:
             idle = await pairs.idle(session, endpoint, at)
             if idle is None:
-                raise conflict(f"all {plan.capacity} pairs of {plan.network} at {endpoint} are in use", "endpoint")
+                rest = " or for the agent to give out" if shared else ""
+                network = ranges.plan.network
+                raise conflict(
+                    f"all {ranges.plan.capacity} pairs of {network} at {endpoint} are in use{rest}", "endpoint"
+                )
             number, loser = idle.number, idle.device
-            await pairs.take(session, idle)
-            await self._tidy(session, loser)
-        return await pairs.give(session, endpoint, client.device, number)
+            await pairs.take(session, [idle.id])
+            if loser is not None:
+                await pairs.tidy(session, [loser])
+        return await pairs.give(session, endpoint, device, number)
 
-    async def _tidy(self, session: AsyncSession, device: str) -> None:
-        """A device that nobody registered is remembered for as long as it has a pair somewhere."""
-        row = await devices.get(session, device)
-        if row is not None and row.implicit and not await pairs.count(session, device):
-            await devices.remove(session, device)
+    async def _free_number(self, session: AsyncSession, ranges: Ranges, endpoint: str, start: int) -> int | None:
+        """A pair that nobody has: of the controller's own blocks or, from block `start` on, of those without owner."""
+        own = await pairs.rooms(session, endpoint, LOOK)
+        taken = await pairs.taken(session, endpoint, own)
+        for block in own:
+            for number in ranges.free(block, taken):
+                return number
+        while fresh := await blocks.nobodys(session, endpoint, ranges.total, LOOK, start):
+            for block in fresh:
+                for number in ranges.free(block):
+                    return number
+            start = fresh[-1] + 1
+        return None
+
+    def seconds(self, endpoint: Endpoint) -> int:
+        """The lease time of an endpoint."""
+        return self._ranges(endpoint).lease_seconds
+
+    def _ranges(self, endpoint: Endpoint) -> Ranges:
+        return Ranges.of(endpoint, self._intent().policy.addresses)
 
     async def _implicit(self, session: AsyncSession, mac: str | None, client_id: str | None) -> str:
         name = "dev-" + re.sub("[^0-9a-f]", "", mac or client_id or "")[:40]
@@ -180,14 +239,14 @@ class Leases:
         return name
 
     async def _extend(self, session: AsyncSession, lease: LeaseRow, endpoint: Endpoint, at: datetime) -> LeaseRow:
-        lease.expires_at = at + timedelta(seconds=endpoint.lease_seconds)
+        lease.expires_at = at + timedelta(seconds=self._ranges(endpoint).lease_seconds)
         lease.revision += 1
         await session.flush()
         return lease
 
     async def _end(self, session: AsyncSession, lease: LeaseRow, how: str) -> None:
-        await leases.remove(session, lease)
-        await self._note(session, lease, how)
+        if await leases.remove(session, lease):
+            await self._note(session, lease, how)
 
     async def _note(self, session: AsyncSession, lease: LeaseRow, how: str) -> None:
         text = f"{lease.address} at {lease.endpoint} {how}: {lease.kind} of {lease.device}"
@@ -195,7 +254,7 @@ class Leases:
         await events.add(session, f"lease-{how}", lease.device, text, **data)
 
     async def _held(self, session: AsyncSession, number: int) -> LeaseRow:
-        lease = await leases.get(session, number, now())
+        lease = await leases.get(session, number, now(), lock=True)
         if lease is None:
             raise missing("lease", str(number))
         return lease

@@ -22,11 +22,55 @@ class Metrics:
             "weft_change_seconds", "Time until a change was in force", buckets=times, registry=self.registry
         )
         self.generation = Gauge("weft_generation", "Generation of the rule set", registry=self.registry)
+        self.leading = Gauge("weft_leading", "1 if it does the background work of all replicas", registry=self.registry)
         self.agents = Gauge("weft_agents_connected", "Agents with an open stream", registry=self.registry)
         self.cloudlets = Gauge("weft_cloudlets", "Cloudlets", registry=self.registry)
         self.endpoints = Gauge("weft_endpoints", "Endpoints", registry=self.registry)
         self.vcps = Gauge("weft_vcps", "Virtual Cloud Pools", registry=self.registry)
         self.leases = Counter("weft_leases_granted", "New leases", registry=self.registry)
+        self.neighbour_reports = Counter(
+            "weft_neighbour_reports", "Reports on neighbours that were committed", registry=self.registry
+        )
+        self.neighbour_rounds = Counter(
+            "weft_neighbour_rounds",
+            "Rounds in them: kept, repeated by the agent, of unknown neighbours, too old for the history",
+            ["outcome"],
+            registry=self.registry,
+        )
+        self.neighbours = Gauge(
+            "weft_neighbours", "Ordered pairs: possible neighbours, too far, stale", ["state"], registry=self.registry
+        )
+        self.tunnels = Gauge(
+            "weft_tunnels", "Ends of encrypted tunnels: up, connecting, down", ["state"], registry=self.registry
+        )
+        self.tunnel_alarms = Gauge(
+            "weft_tunnel_alarms", "Encrypted tunnels that are needed and missing for too long", registry=self.registry
+        )
+        self.tunnel_traffic = {
+            what: Counter(f"weft_tunnel_{what}", f"{what.title()} through them", ["direction"], registry=self.registry)
+            for what in ("bytes", "packets")
+        }
+        self.tunnel_dropped = Counter(
+            "weft_tunnel_plaintext_dropped",
+            "Packets of VXLAN in the clear that were kept in or out",
+            ["direction"],
+            registry=self.registry,
+        )
+        self.sightings = Counter(
+            "weft_sightings",
+            "Sightings by how, and what they were worth: seen, of a VM, of nobody known, spoofed",
+            ["how", "worth"],
+            registry=self.registry,
+        )
+        self.devices_settled = Counter(
+            "weft_devices_settled", "Devices that were taken to be elsewhere", registry=self.registry
+        )
+        self.policy_drift = Gauge(
+            "weft_policy_drift", "Steps from what is to what the policy in force wants", registry=self.registry
+        )
+        self.policy_failing = Gauge(
+            "weft_policy_failing", "Tests of the policy in force that fail", registry=self.registry
+        )
         self.lost_events = Gauge("weft_events_dropped", "Events that came too fast", registry=self.registry)
         self.route_server = Gauge(
             "weft_route_server_in_step", "1 if at the current generation", ["name"], registry=self.registry

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from controller.core.plans import Plan
 from controller.wire.rulesets import Receipt
 
 
@@ -15,12 +16,82 @@ class AgentOutcome(BaseModel):
     after_ms: float | None = None
 
 
+class Membership(BaseModel):
+    """An endpoint that joins or leaves a pool."""
+
+    vcp: str
+    endpoint: str
+
+
+class Absentee(Membership):
+    """An endpoint that is to be in a pool, or a pool of the family, and is not: `why` is a sentence."""
+
+    why: str
+
+
+class Fall(BaseModel):
+    """A pool that falls apart; `parts` are the pools that its members are in then."""
+
+    vcp: str
+    parts: list[str]
+
+
+class Said(BaseModel):
+    """A setting of the policy, by its path; null where it is not said."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+class Steps(BaseModel):
+    """What a policy changes. Pools in `create` are made, those in `delete` removed with their members; `adopt` names
+    pools made over REST that come under the policy, `describe` those whose description changes. `waiting` and `out`
+    are no changes: the ones join when their cloudlets become active, the others cannot be where they are wanted."""
+
+    create: list[str] = Field(default_factory=list)
+    adopt: list[str] = Field(default_factory=list)
+    describe: list[str] = Field(default_factory=list)
+    delete: list[str] = Field(default_factory=list)
+    join: list[Membership] = Field(default_factory=list)
+    leave: list[Membership] = Field(default_factory=list)
+    splits: list[Fall] = Field(default_factory=list)
+    settings: list[Said] = Field(default_factory=list)
+    waiting: list[Absentee] = Field(default_factory=list)
+    out: list[Absentee] = Field(default_factory=list)
+
+    @classmethod
+    def of(cls, plan: Plan) -> "Steps":
+        """A plan, as it is told."""
+        return cls(
+            create=[vcp.name for vcp in plan.create],
+            adopt=list(plan.adopt),
+            describe=[name for name, _ in plan.describe],
+            delete=list(plan.delete),
+            join=[Membership(vcp=vcp, endpoint=endpoint) for vcp, endpoint in plan.join],
+            leave=[Membership(vcp=vcp, endpoint=endpoint) for vcp, endpoint in plan.leave],
+            splits=[Fall(vcp=split.vcp, parts=list(split.parts)) for split in plan.splits],
+            settings=[Said(path=s.path, before=s.before, after=s.after) for s in plan.settings],
+            waiting=[Absentee(vcp=a.vcp, endpoint=a.endpoint, why=a.why) for a in plan.waiting],
+            out=[Absentee(vcp=a.vcp, endpoint=a.endpoint, why=a.why) for a in plan.out],
+        )
+
+    def sentence(self) -> str:
+        """The steps in words, for events."""
+        parts = [f"{name} is made" for name in self.create] + [f"{name} is deleted" for name in self.delete]
+        parts += [f"{step.endpoint} joins {step.vcp}" for step in self.join]
+        parts += [f"{step.endpoint} leaves {step.vcp}" for step in self.leave]
+        parts += [f"{fall.vcp} falls into {', '.join(fall.parts)}" for fall in self.splits]
+        parts += [f"{one.endpoint} stays out of {one.vcp}: {one.why}" for one in self.out]
+        return "; ".join(parts)
+
+
 class ChangeResult(BaseModel):
     """What a change did. `in_force`: every route server confirmed it, every concerned kernel agrees, and every other PE
     was written what the change sends it. `unreachable` names the route servers that gave no receipt; they are brought
     up to date when they are back. `behind` names the PEs that do not take what they are sent, and whose agent has not
     shown that its kernel agrees all the same. `confirm_by`: the change is on trial, and is rolled back everywhere at
-    that time unless it is confirmed."""
+    that time unless it is confirmed. `followed`: what the policy in force makes of the change, in the same change."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -35,6 +106,7 @@ class ChangeResult(BaseModel):
                     "behind": [],
                     "dry_run": False,
                     "confirm_by": None,
+                    "followed": None,
                 }
             ]
         }
@@ -49,3 +121,4 @@ class ChangeResult(BaseModel):
     behind: list[str] = Field(default_factory=list)
     dry_run: bool = False
     confirm_by: datetime | None = None
+    followed: Steps | None = None

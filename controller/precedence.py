@@ -12,29 +12,50 @@ PATIENCE = 2.0
 """Seconds after a start in which all route servers are looked at before anything is sent to one of them."""
 
 Keep = Callable[[Mapping[str, int]], Awaitable[None]]
+Kept = Callable[[], Awaitable[Mapping[str, int]]]
 
 
 class Precedence:
     """One for all route servers of a region. `tell` is told of every new claim, the route server and its claim; `keep`
-    keeps the generations of the route servers that have one."""
+    keeps the generations of the route servers that have one, and `kept` gives them. Of several replicas the leader
+    decides; the others have no more than what is kept."""
 
-    def __init__(self, servers: Iterable[str], tell: Callable[[str, str], None], keep: Keep) -> None:
-        self._tell, self._keep = tell, keep
+    def __init__(self, servers: Iterable[str], tell: Callable[[str, str], None], keep: Keep, kept: Kept) -> None:
+        self._tell, self._keep, self._kept = tell, keep, kept
+        self._servers = frozenset(servers)
+        self._term = -1
+        self._beginning = asyncio.Lock()
         self._claims: dict[str, str] = {}
         self._ahead: dict[str, int] = {}
         self._accepted = 0
-        self._unseen = set(servers)
+        self._unseen = set(self._servers)
         self._seen = asyncio.Event()
 
-    def resume(self, kept: Mapping[str, int]) -> None:
-        """Takes up the claims from before a restart of the controller. Those of route servers that are no longer
-        configured stand as well: they say something about the database."""
-        for server, generation in kept.items():
-            self._ahead[server] = generation
-            self._claims[server] = (
-                f"{server} was ahead of the database, at generation {generation}, and has not been reached since. "
-                f"If it is gone for good, or nothing to heed: weft route overtake"
-            )
+    async def begin(self, term: int) -> None:
+        """Takes up the claims from before a restart of the controller, or from the replica that led before, once in a
+        term. Those of route servers that are no longer configured stand as well: they say something about the
+        database."""
+        async with self._beginning:
+            if term == self._term:
+                return
+            kept = await self._kept()
+            self._term = term
+            self._claims = {server: _standing(server, generation) for server, generation in kept.items()}
+            self._ahead = dict(kept)
+            self._unseen = set(self._servers)
+            self._seen.clear()
+
+    async def held(self) -> str:
+        """A claim that is kept, or nothing: for a replica that does not lead."""
+        return next((_standing(server, generation) for server, generation in (await self._kept()).items()), "")
+
+    async def look(self) -> None:
+        """Another replica may have been told that the database is right: claims that are kept no longer are settled."""
+        if self._term >= 0:
+            kept = await self._kept()
+            for server in self._ahead.keys() - kept.keys():
+                self._accepted = max(self._accepted, self._ahead.pop(server))
+                self._claims.pop(server, None)
 
     def contested(self, server: str) -> bool:
         """Whether a route server has a claim, whatever generation the database has come to."""
@@ -64,7 +85,8 @@ class Precedence:
         """Waits until all were tried, for a while at most, and gives a claim that stands, or nothing."""
         if not self._seen.is_set():
             try:
-                await asyncio.wait_for(self._seen.wait(), PATIENCE)
+                async with asyncio.timeout(PATIENCE):
+                    await self._seen.wait()
             except TimeoutError:
                 self._seen.set()
         return next(iter(self._claims.values()), "")
@@ -72,9 +94,16 @@ class Precedence:
     async def overtake(self) -> dict[str, int]:
         """The operator says that the database is right. Gives the route servers that had a claim, and the generations
         that they had."""
-        overtaken = dict(sorted(self._ahead.items()))
-        self._accepted = max([self._accepted, *self._ahead.values()])
+        overtaken = dict(sorted((await self._kept()).items()))
+        self._accepted = max([self._accepted, *overtaken.values()])
         self._claims.clear()
         self._ahead.clear()
         await self._keep(self._ahead)
         return overtaken
+
+
+def _standing(server: str, generation: int) -> str:
+    return (
+        f"{server} was ahead of the database, at generation {generation}, and has not been reached since. "
+        f"If it is gone for good, or nothing to heed: weft route overtake"
+    )

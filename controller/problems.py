@@ -10,17 +10,20 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class FieldError(BaseModel):
-    """One thing wrong. `field` is a dotted path into the request; policies give the place in the file as well."""
+    """One thing wrong. `field` is a dotted path into the request; policies give the place in the file as well, and
+    what probably should stand there instead (`suggestion`)."""
 
     field: str
     message: str
     file: str | None = None
     line: int | None = None
     column: int | None = None
+    suggestion: str | None = None
 
 
 class ProblemDetails(BaseModel):
-    """RFC 9457, with `errors` for what is wrong where. `type` is a URI reference below this API's own documentation."""
+    """RFC 9457, with `errors` for what is wrong where, and `diff` for what somebody else has changed meanwhile. `type`
+    is a URI reference below this API's own documentation."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -43,6 +46,7 @@ class ProblemDetails(BaseModel):
     detail: str
     instance: str
     errors: list[FieldError] = Field(default_factory=list)
+    diff: str | None = None
 
 
 class Problem(Exception):  # noqa: N818 - the standard's word
@@ -55,12 +59,14 @@ class Problem(Exception):  # noqa: N818 - the standard's word
         errors: list[FieldError] | None = None,
         headers: dict[str, str] | None = None,
         slug: str | None = None,
+        diff: str | None = None,
     ) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
         self.errors = errors or []
         self.headers = headers or {}
+        self.diff = diff
         self.slug = slug or HTTPStatus(status).phrase.lower().replace(" ", "-")
 
 
@@ -73,6 +79,9 @@ def response(problem: Problem, instance: str) -> JSONResponse:
         detail=problem.detail,
         instance=instance,
         errors=problem.errors,
+        diff=problem.diff,
     ).model_dump(mode="json")
+    if problem.diff is None:
+        del body["diff"]
     body["errors"] = [{k: v for k, v in error.items() if v is not None} for error in body["errors"]]
     return JSONResponse(body, problem.status, problem.headers, MEDIA_TYPE)

@@ -1,31 +1,77 @@
 """The running parts of a controller, put together."""
 
 import asyncio
+import gc
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 
+from controller import acting
 from controller.agents import Agents
+from controller.announcing import announce
+from controller.attendance import Attendances
 from controller.bell import Bell
+from controller.certificates import Certificates
 from controller.changes import Changes
 from controller.core.desired import Fabric
 from controller.core.intent import Intent
-from controller.db import claims, cloudlets, events, generations, idempotency
+from controller.db import (
+    certificates,
+    claims,
+    cloudlets,
+    decisions,
+    events,
+    generations,
+    idempotency,
+    profiles,
+    revisions,
+)
 from controller.db.engine import Database
+from controller.db.line import Line
 from controller.db.schema import upgrade
+from controller.db.trouble import Unavailable
+from controller.deciding import Deciding
+from controller.delegations import Delegations
+from controller.drift import Drift
+from controller.evacuations import Evacuations
+from controller.impostors import Impostors
 from controller.journal import Journal
+from controller.leadership import Leadership
 from controller.leases import Leases
 from controller.metrics import Metrics
+from controller.moves import Moves
+from controller.neighbours import Neighbours
+from controller.people import People
 from controller.precedence import Precedence
+from controller.proofs import Proofs, Refusals
 from controller.propagation import Propagation
+from controller.release import release
+from controller.replicas import HELLO, Replicas
+from controller.reservations import Reservations
+from controller.revocations import RevocationList
+from controller.rounds import Rounds
 from controller.routeservers import RouteServerClient
 from controller.settings import Settings, read_token
+from controller.sightings import Sightings
+from controller.statics import Statics
+from controller.suspicions import Suspicions
+from controller.tokens import Tokens
 from controller.trials import keep_time
+from controller.trust.authority import AuthorityAway
+from controller.trust.builtin import BuiltIn
+from controller.trust.listener import Listener
+from controller.tunnels import Tunnels
+from controller.usage import Stocks
+from controller.vms import Vms
 from controller.wire.desired import Speaker
 
 log = logging.getLogger(__name__)
+
+FORM = "permits"
+"""Of rule sets: with another one than before, a region gets a new generation."""
 
 SWEEP = 5.0
 """Seconds between two looks for leases whose time is over."""
@@ -46,9 +92,36 @@ class Region:
     changes: Changes
     journal: Journal
     leases: Leases
+    delegations: Delegations
+    stocks: Stocks
+    statics: Statics
+    reservations: Reservations
+    tokens: Tokens
+    people: People | None
+    neighbours: Neighbours
+    tunnels: Tunnels
+    vms: Vms
+    moves: Moves
+    rounds: Rounds
+    evacuations: Evacuations
+    sightings: Sightings
+    impostors: Impostors
+    deciding: Deciding
     metrics: Metrics
     bell: Bell
     precedence: Precedence
+    drift: Drift
+    replicas: Replicas
+    attendances: Attendances
+    certificates: Certificates
+    revocations: RevocationList
+    proofs: Proofs
+    listener: Listener | None
+
+    @property
+    def leadership(self) -> Leadership:
+        """Which replica does the background work: `leading`, `lead(work)`."""
+        return self.replicas.leadership
 
     @property
     def intent(self) -> Intent:
@@ -58,7 +131,7 @@ class Region:
     @property
     def stopping(self) -> asyncio.Event:
         """Set when the controller stops: streams end, nobody waits any longer."""
-        return self.changes.stopping
+        return self.changes.waiting.stopping
 
 
 def _fabric(settings: Settings) -> Fabric:
@@ -67,9 +140,16 @@ def _fabric(settings: Settings) -> Fabric:
 
 
 def _region(settings: Settings) -> Region:
+    authority = BuiltIn.read(settings.authority) if settings.authority else None
     database, agents, bell, metrics = Database(settings.database_url), Agents(), Bell(), Metrics()
+    database.watch = acting.watch
     fabric = _fabric(settings)
-    changes = Changes(database, agents, fabric, settings.agent_timeout, bell)
+    line = Line(settings.database_url, settings.replica) if database.shared else None
+    replicas = Replicas(settings.replica, release(), database, line, bell)
+    changes = Changes(database, agents, fabric, settings.agent_timeout, bell, replicas)
+    replicas.look.append(changes.refresh)
+    attendances = Attendances(agents, replicas, database)
+    changes.waiting.connected = attendances.connected
     journal = Journal(database, bell)
 
     def claimed(server: str, claim: str) -> None:
@@ -79,8 +159,37 @@ def _region(settings: Settings) -> Region:
     async def keep(ahead: Mapping[str, int]) -> None:
         async with database.write() as session:
             await claims.save(session, ahead)
+            await replicas.say(session, "claims")
 
-    changes.observe = metrics.change_seconds.observe
+    async def kept() -> Mapping[str, int]:
+        async with database.read() as session:
+            return await claims.load(session)
+
+    leases = Leases(database, lambda: changes.intent, bell)
+    leases.tell = lambda endpoint: replicas.tell("heard", [endpoint])
+    replicas.hear["heard"] = lambda who, words: leases.heard.update(words)
+    replicas.hear[HELLO] = lambda who, words: replicas.tell("heard", leases.heard)
+    moves = Moves(database, changes, agents, replicas, bell)
+    vms = Vms(database, lambda: changes.intent, bell)
+    vms.order = moves.announce
+
+    def lease_seconds(endpoint: str) -> int:
+        return leases.seconds(changes.intent.endpoints[endpoint])
+
+    sightings = Sightings(database, lambda: changes.intent, lease_seconds, replicas, bell, Suspicions(journal), metrics)
+    deciding = Deciding(database, lambda: changes.intent, moves.start, bell)
+
+    async def seen(device: str, endpoint: str) -> None:
+        await moves.seen(device, endpoint)
+        await deciding.seen(device, endpoint)
+
+    sightings.seen = seen
+    lifetime = timedelta(seconds=settings.certificate_seconds)
+    certified = Certificates(database, authority, lifetime, changes, bell)
+    refusals, listener = Refusals(journal), None
+    if authority is not None and settings.agent_listen:
+        listener = Listener(authority, lifetime, lambda reason: refusals.note("agents", reason))
+    changes.waiting.observe = metrics.change_seconds.observe
     return Region(
         settings=settings,
         admin_token=read_token(settings.admin_token_file, "WEFT_ADMIN_TOKEN_FILE"),
@@ -89,10 +198,32 @@ def _region(settings: Settings) -> Region:
         agents=agents,
         changes=changes,
         journal=journal,
-        leases=Leases(database, lambda: changes.intent, bell),
+        leases=leases,
+        delegations=Delegations(database, lambda: changes.intent, leases, bell),
+        stocks=Stocks(database, lambda: changes.intent),
+        statics=Statics(database, lambda: changes.intent, bell),
+        reservations=Reservations(database, leases, bell),
+        tokens=Tokens(database, bell),
+        people=People.of(settings.oidc) if settings.oidc else None,
+        neighbours=Neighbours(database, lambda: changes.intent, journal, metrics),
+        tunnels=Tunnels(database, lambda: changes.intent, journal, metrics),
+        vms=vms,
+        moves=moves,
+        rounds=Rounds(database, changes, leases, moves),
+        evacuations=Evacuations(database, lambda: changes.intent, moves),
+        sightings=sightings,
+        impostors=Impostors(journal),
+        deciding=deciding,
         metrics=metrics,
         bell=bell,
-        precedence=Precedence((server.name for server in settings.route_servers), claimed, keep),
+        drift=Drift(database, changes, metrics, bell),
+        precedence=Precedence((server.name for server in settings.route_servers), claimed, keep, kept),
+        replicas=replicas,
+        attendances=attendances,
+        certificates=certified,
+        proofs=Proofs(database, refusals, tls_only=settings.agent_tls_only),
+        listener=listener,
+        revocations=RevocationList(certified, agents, replicas),
     )
 
 
@@ -103,10 +234,9 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
     region = _region(settings)
     changes, journal = region.changes, region.journal
     await upgrade(region.database)
-    async with region.database.write() as session:
-        await idempotency.forget_unfinished(session)
-        region.precedence.resume(await claims.load(session))
-    await changes.start(hashlib.sha256(repr(region.fabric).encode()).hexdigest())
+    await changes.start(hashlib.sha256(f"{FORM} {region.fabric!r}".encode()).hexdigest())
+    gc.collect()
+    gc.freeze()  # what was read stays: to look through it for garbage, over and over, takes seconds in a large region
 
     async def overtake(server: str, generation: int) -> None:
         number = changes.intent.generation
@@ -114,6 +244,10 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
         log.warning("%s", text)
         journal.note("database-behind", server, text, generation=generation, database=number)
         await changes.renew(generation)
+
+    async def turned(server: str, reachable: bool, reason: str) -> None:
+        if region.leadership.leading:  # one voice is enough
+            await journal.turned(server, reachable, reason)
 
     for server in settings.route_servers:
         client = RouteServerClient(server, token, settings.agent_timeout)
@@ -125,20 +259,41 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
                 changes.on_trial,
                 journal.heard,
                 journal.last_heard,
-                journal.turned,
+                turned,
                 changes.refresh,
                 overtake,
                 region.precedence,
+                region.leadership,
+                shared=region.database.shared,
             )
         )
-    tasks = [asyncio.create_task(work) for work in (journal.run(), _sweep(region), keep_time(changes, region.bell))]
+    await region.drift.boot()
+    background = (
+        lambda: _sweep(region),
+        lambda: keep_time(changes, region.bell),
+        region.drift.watch,
+        region.sightings.decide,
+        region.deciding.watch,
+        region.rounds.run,
+    )
+    works = [journal.run(), region.replicas.run(), region.attendances.run(), _notice(region), _follow(region)]
+    works += map(region.leadership.lead, background)
+    works.append(region.revocations.watch(lambda: _another(region)))
+    if region.listener is not None:
+        works.append(region.listener.run())
+    tasks = [asyncio.create_task(work) for work in works]
+    tasks.append(asyncio.create_task(region.neighbours.run(changes.waiting.stopping), name="neighbours"))
+    tasks.append(asyncio.create_task(region.tunnels.run(), name="tunnels"))
+    tasks.append(asyncio.create_task(region.sightings.run(), name="sightings"))
+    tasks.append(asyncio.create_task(announce(lambda: changes.intent, region.agents, region.bell), name="announcing"))
+    await region.replicas.settled.wait()
     tasks += [asyncio.create_task(server.run(), name=server.name) for server in changes.route_servers]
     for task in tasks:
         task.add_done_callback(_complain)
     try:
         yield region
     finally:
-        changes.stopping.set()
+        changes.waiting.stopping.set()
         region.bell.ring()
         for task in tasks:
             task.cancel()
@@ -146,6 +301,8 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
         await _last_words(region)
         for propagation in changes.route_servers:
             await propagation.client.close()
+        if region.people is not None:
+            await region.people.issuer.close()
         await region.database.close()
 
 
@@ -154,19 +311,68 @@ def _complain(task: asyncio.Task[None]) -> None:
         log.error("%s ended: %r", task.get_name(), error, exc_info=error)
 
 
+async def _follow(region: Region) -> None:
+    """Takes over what other replicas say that they have changed."""
+    if region.replicas.alone:
+        return
+    changed = asyncio.Event()
+    region.replicas.hear["intent"] = region.replicas.hear["claims"] = lambda who, words: changed.set()
+    while True:
+        await changed.wait()
+        changed.clear()
+        try:
+            await region.changes.refresh()
+            if region.leadership.leading:
+                await region.precedence.look()
+        except Unavailable as away:
+            log.warning("what others have changed cannot be read yet: %s", away)
+
+
+async def _another(region: Region) -> None:
+    """The authority is another than it was."""
+    region.journal.note("authority-changed", "authority", "who is trusted, or who issues, was changed")
+    if region.listener is not None:
+        try:
+            await region.listener.renew()
+        except AuthorityAway as away:
+            log.error("%s", away)
+
+
+async def _notice(region: Region) -> None:
+    """What every replica knows of its own agents, it writes down."""
+    while True:
+        await asyncio.sleep(SWEEP)
+        try:
+            await _note_seen(region)
+        except Exception:  # whatever is wrong with the database now, it may be well the next time
+            log.exception("agents that were seen")
+
+
 async def _sweep(region: Region) -> None:
+    """The leader's rounds."""
+    region.delegations.begin()
     turn = 0
     while True:
         await asyncio.sleep(SWEEP)
         turn += 1
         try:
             await region.leases.sweep()
-            await _note_seen(region)
+            await region.delegations.rest()
+            await region.stocks.take()
+            await region.neighbours.sweep()
+            await region.tunnels.sweep()
             if turn % PRUNE == 0:
+                await region.rounds.prune()
+                await region.rounds.hold()
                 async with region.database.write() as session:
                     await events.prune(session)
                     await generations.prune(session)
+                    await revisions.prune(session)
                     await idempotency.prune(session)
+                    await decisions.prune(session)
+                    await profiles.prune(session)
+                    await certificates.prune(session)
+                region.certificates.remind(region.journal)
         except Exception:  # whatever is wrong with the database now, the next sweep may find it well
             log.exception("sweep")
 
@@ -179,5 +385,7 @@ async def _note_seen(region: Region) -> None:
 
 async def _last_words(region: Region) -> None:
     with suppress(Exception):
+        await region.neighbours.flush()
+        await region.tunnels.flush()
         await region.journal.flush()
         await _note_seen(region)

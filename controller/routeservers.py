@@ -10,7 +10,7 @@ from httpx_sse import SSEError, aconnect_sse
 from pydantic import ValidationError
 
 from controller.settings import RouteServerSettings
-from controller.wire.rulesets import Change, Receipt, RuleSet
+from controller.wire.rulesets import Change, Operation, Receipt, RuleSet, SetEndpoint
 
 SILENCE = 40.0
 """Seconds without a word on the stream of events after which it counts as broken: a comment comes every 15 s."""
@@ -24,7 +24,11 @@ class Unreachable(Exception):  # noqa: N818 - a condition that passes
 
 
 class OtherGeneration(Exception):  # noqa: N818 - an answer
-    """The route server is not at the generation that a change starts from."""
+    """The route server is not at the generation that a change starts from, but at `found`, if it says."""
+
+    def __init__(self, message: str, found: int = 0) -> None:
+        super().__init__(message)
+        self.found = found
 
 
 class RefusedByRouteServer(Exception):  # noqa: N818 - an answer
@@ -57,6 +61,8 @@ class RouteServerClient:
             timeout=httpx.Timeout(timeout, connect=min(1.0, timeout)),
             trust_env=False,
         )
+        self._permits = True
+        self._told: tuple[RuleSet, RuleSet] | None = None
         # Those who watch have connections of their own: however many they are, a change finds one.
         self._watching = httpx.AsyncClient(
             base_url=server.control,
@@ -67,8 +73,19 @@ class RouteServerClient:
         )
 
     async def status(self) -> dict[str, Any]:
-        """Generation, whether it is confirmed, sessions, counters."""
-        return await self._call("GET", "/v1/status")
+        """Generation, whether it is confirmed, sessions, counters. What it can be told follows from it."""
+        status = await self._call("GET", "/v1/status")
+        self._permits = bool(status.get("permits"))
+        return status
+
+    def understood(self, rules: RuleSet) -> RuleSet:
+        """A rule set as it can be told: a release without permits would refuse them."""
+        if self._permits:
+            return rules
+        if self._told is None or self._told[0] is not rules:
+            endpoints = [e.model_copy(update={"permits": None}) for e in rules.endpoints]
+            self._told = rules, rules.model_copy(update={"endpoints": endpoints})
+        return self._told[1]
 
     async def rule_set(self) -> RuleSet:
         """The rule set in force; that of a server which never had one is empty, at generation 0."""
@@ -81,12 +98,14 @@ class RouteServerClient:
 
     async def replace(self, rules: RuleSet, within: int | None = None) -> Receipt:
         """Puts a whole rule set in force, on trial for `within` seconds if that is not None."""
-        return _parsed(Receipt, await self._call("PUT", "/v1/ruleset", rules.model_dump_json(), _trial(within)))
+        told = self.understood(rules).model_dump_json()
+        return _parsed(Receipt, await self._call("PUT", "/v1/ruleset", told, _trial(within)))
 
     async def change(self, change: Change, within: int | None = None) -> Receipt:
         """Applies a change, on trial for `within` seconds if that is not None; raises OtherGeneration if the server is
         elsewhere."""
-        return _parsed(Receipt, await self._call("POST", "/v1/changes", change.model_dump_json(), _trial(within)))
+        told = change if self._permits else change.model_copy(update={"ops": [_plain(op) for op in change.ops]})
+        return _parsed(Receipt, await self._call("POST", "/v1/changes", told.model_dump_json(), _trial(within)))
 
     async def confirm(self, generation: int) -> None:
         """Says that the generation in force there is the current one, and there to stay."""
@@ -165,10 +184,17 @@ class RouteServerClient:
         refusal = body.get("error") or {}
         message = f"{method} {path}: {refusal.get('message') or f'HTTP {response.status_code}'}"
         if response.status_code == httpx.codes.CONFLICT:
-            raise OtherGeneration(message)
+            raise OtherGeneration(message, int(refusal.get("generation") or 0))
         if response.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND, httpx.codes.UNPROCESSABLE_ENTITY):
             raise RefusedByRouteServer(response.status_code, message)
         raise Unreachable(message)
+
+
+def _plain(op: Operation) -> Operation:
+    """An operation as it was before there were permits."""
+    if not isinstance(op, SetEndpoint):
+        return op
+    return op.model_copy(update={"endpoint": op.endpoint.model_copy(update={"permits": None})})
 
 
 def _trial(within: int | None) -> dict[str, str] | None:

@@ -1,14 +1,23 @@
 """What a controller is told by its environment: variables named WEFT_… (WEFT_LISTEN, WEFT_ROUTE_SERVERS, …)."""
 
+import os
 import re
+import socket
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AnyHttpUrl, BaseModel, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import AnyHttpUrl, BaseModel, Field, TypeAdapter, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from controller.people import OidcSettings
+
 _url = TypeAdapter(AnyHttpUrl)
+
+
+def _host_and_pid() -> str:
+    pid = f":{os.getpid()}"
+    return socket.gethostname()[: 63 - len(pid)] + pid
 
 
 class RouteServerSettings(BaseModel):
@@ -30,28 +39,51 @@ class RouteServerSettings(BaseModel):
 
 
 class Settings(BaseSettings):
-    """Times are in seconds. Without `admin_token_file` the operator API is served on the unix socket only."""
+    """Times are in seconds. Without `admin_token_file` the operator API is served on the unix socket only. `replica` is
+    this controller's name among those on the same database. Without `authority` no certificates are issued; with
+    `agent_listen` agents are served over TLS there, and with `agent_tls_only` nowhere else. `oidc` is who knows the
+    people that may call, and what they may do. `connections` may be open, `peer_connections` from one address, a
+    request may take `request_seconds` to arrive, and `caller_rate` and `stranger_rate` are requests a second
+    (docs/limits.md); 0 is no limit."""
 
     model_config = SettingsConfigDict(env_prefix="WEFT_")
 
     database_url: str = "sqlite+aiosqlite:///weft.db"
     listen: str = "127.0.0.1:8080"
     socket: Path | None = None
+    replica: Annotated[str, Field(pattern=r"^[!-~]{1,63}$")] = Field(default_factory=lambda: _host_and_pid())
     route_servers: list[RouteServerSettings] = []
     route_server_token_file: Path | None = None
     admin_token_file: Path | None = None
     asn: Annotated[int, Field(ge=1, le=4294967294)] = 65000
     agent_timeout: Annotated[float, Field(gt=0, le=60)] = 5.0
+    authority: Path | None = None
+    agent_listen: str | None = None
+    agent_tls_only: bool = False
+    connections: Annotated[int, Field(ge=1)] = 10_000
+    peer_connections: Annotated[int, Field(ge=1)] = 2_500
+    request_seconds: Annotated[float, Field(gt=0, le=600)] = 30.0
+    caller_rate: Annotated[float, Field(ge=0)] = 200.0
+    stranger_rate: Annotated[float, Field(ge=0)] = 20.0
+    oidc: OidcSettings | None = None
+    certificate_seconds: Annotated[int, Field(ge=10, le=90 * 86400)] = 86400
 
-    @field_validator("listen")
+    @field_validator("listen", "agent_listen")
     @classmethod
-    def _is_listen(cls, value: str) -> str:
+    def _is_listen(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
         host, _, port = value.rpartition(":")
         if not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > 65535:
             raise ValueError(f"{value!r} is not HOST:PORT")
         if host:
             ip_address(host.strip("[]"))
         return value
+
+    @field_validator("authority", "agent_listen", "oidc", mode="before")
+    @classmethod
+    def _may_be_empty(cls, value: object) -> object:
+        return value or None
 
     @field_validator("route_servers")
     @classmethod
@@ -61,15 +93,13 @@ class Settings(BaseSettings):
                 raise ValueError(f"two route servers have the same {what}")
         return value
 
-    @property
-    def host(self) -> str:
-        """The address to listen on; empty means all."""
-        return self.listen.rpartition(":")[0].strip("[]")
-
-    @property
-    def port(self) -> int:
-        """The TCP port to listen on; 0 means any that is free."""
-        return int(self.listen.rpartition(":")[2])
+    @model_validator(mode="after")
+    def _belong_together(self) -> Self:
+        if self.agent_listen and not self.authority:
+            raise ValueError("WEFT_AGENT_LISTEN needs WEFT_AUTHORITY: TLS is served with its certificates")
+        if self.agent_tls_only and not self.agent_listen:
+            raise ValueError("WEFT_AGENT_TLS_ONLY needs WEFT_AGENT_LISTEN: agents would be served nowhere")
+        return self
 
 
 class BadSettings(Exception):  # noqa: N818 - it says what is
@@ -83,7 +113,8 @@ def read_settings() -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = "WEFT_" + "_".join(str(part) for part in first["loc"]).upper()
-        raise BadSettings(f"{name}: {first['msg']}") from None
+        where = f"{name}: " if first["loc"] else ""
+        raise BadSettings(f"{where}{first['msg']}") from None
     except SettingsError as error:
         field = re.search(r'field "(\w+)"', str(error))
         raise BadSettings(f"WEFT_{field.group(1).upper() if field else '…'}: not valid JSON") from None

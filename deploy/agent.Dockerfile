@@ -18,6 +18,9 @@ FROM debian:12-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends python3 python3-venv iproute2 nftables frr frr-pythontools \
  && rm -rf /var/lib/apt/lists/*
+# Machines want QEMU 10, which this Debian's backports have.
+COPY lab/qemu /usr/local/sbin/weft-qemu
+RUN weft-qemu && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/weft
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY agents agents

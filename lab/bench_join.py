@@ -20,6 +20,7 @@ from lab.demo.verdict import Verdict
 from lab.errors import LabError
 from lab.membership import JoinTiming, LeaveTiming, timed_join, timed_leave
 from lab.paths import ROOT
+from lab.program import run
 from lab.region import Region
 from lab.rest import Rest
 
@@ -115,19 +116,15 @@ def main() -> int:
     runs = [Series("VPLS", "blue", "c5-lan", "c1-lan"), Series("EVPN", "amber", "c7-lan", "c6-lan")]
     verdict = Verdict()
     region = Region.load(TOPOLOGY)
-    try:
-        with region.occupied(print), Rest(timeout=120) as rest:
-            stage = Stage(region, rest, verdict)
-            for phase in (region.build, region.enrol, region.apply_policy, region.lease):
-                phase(print)
-            rest.delete("/vcps/amber/members/c7-lan")
-            for number in range(arguments.count):
-                for series in runs:
-                    measure(stage, series)
-                print(f"   {number + 1} of {arguments.count}: " + _latest(runs), flush=True)
-    except (LabError, KeyboardInterrupt) as error:
-        print(f"stopped: {error or 'interrupted'}", file=sys.stderr)
-        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    with region.occupied(print), Rest(timeout=120) as rest:
+        stage = Stage(region, rest, verdict)
+        for phase in (region.build, region.enrol, region.apply_policy, region.lease):
+            phase(print)
+        rest.delete("/vcps/amber/members/c7-lan")
+        for number in range(arguments.count):
+            for series in runs:
+                measure(stage, series)
+            print(f"   {number + 1} of {arguments.count}: " + _latest(runs), flush=True)
     summaries = [series.summary() for series in runs]
     for series, summary in zip(runs, summaries, strict=True):
         p50, p99, target = (float(str(summary[key])) for key in ("first_ping_ms_p50", "first_ping_ms_p99", "target_ms"))
@@ -147,4 +144,4 @@ def _latest(runs: Sequence[Series]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -5,14 +5,19 @@ import os
 import secrets
 import shutil
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
-from lab.paths import BIN, BUILD, LAB, ROOT, RUN, SOCKET
+from agents.ipsec.daemon import configuration, kernel_esp
+from controller.trust import ceremony
+from lab.guests.accelerator import accelerator
+from lab.paths import BIN, BUILD, GUESTS, LAB, ROOT, RUN, SOCKET
 from lab.plan import Plan
 from lab.state import Record
 from lab.topology import Cloudlet, Topology
 
 FRR = Path("/usr/lib/frr")
+CHARON = Path("/usr/lib/ipsec/charon")
 BGP_PORT, CONTROL_PORT, REST_PORT = 179, 9179, 8080
 GOBGP_API = "127.0.0.1:50051"
 
@@ -44,7 +49,7 @@ def route_servers(topology: Topology, plan: Plan) -> dict[str, Record]:
 
 
 def controller(topology: Topology, plan: Plan) -> dict[str, Record]:
-    """The controller on its node, with SQLite below build/ and its socket in /run/weft-lab."""
+    """The controller on its node, with SQLite and its authority below build/, and its socket in /run/weft-lab."""
     directory = _directory("controller")
     servers = [
         {
@@ -61,7 +66,10 @@ def controller(topology: Topology, plan: Plan) -> dict[str, Record]:
         "WEFT_ROUTE_SERVERS": json.dumps(servers),
         "WEFT_ROUTE_SERVER_TOKEN_FILE": str(_control_token()),
         "WEFT_ASN": str(topology.asn),
+        "WEFT_AUTHORITY": str(directory / "authority"),
     }
+    if not (directory / "authority").exists():
+        ceremony.init(directory / "authority", "lab", datetime.now(UTC))
     argv = [sys.executable, "-m", "controller.main"]
     return {"controller": _record(topology.controller, "controller", argv, environment)}
 
@@ -87,6 +95,24 @@ def speakers(cloudlet: Cloudlet) -> dict[str, Record]:
     }
 
 
+def charon(cloudlet: Cloudlet) -> dict[str, Record]:
+    """The cloudlet's charon, with a /run of its own: where its pid file is was settled when it was built."""
+    directory = _directory(cloudlet.name)
+    run, conf = directory / "run", directory / "strongswan.conf"
+    run.mkdir(exist_ok=True)
+    conf.write_text(configuration(vici(cloudlet), kernel_esp(), directory / "charon.log"))
+    # What one that was killed has left would keep the next from starting.
+    private = 'mount --bind "$0" /run && rm -f /run/charon.pid "$1" && exec "$2"'
+    argv = ["sh", "-c", private, str(run), str(vici(cloudlet)), str(CHARON)]
+    environment = {"STRONGSWAN_CONF": str(conf)}
+    return {f"{cloudlet.name}-charon": _record(cloudlet.name, "charon.out", argv, environment)}
+
+
+def vici(cloudlet: Cloudlet) -> Path:
+    """Where its charon listens for its agent."""
+    return LAB / cloudlet.name / "charon.vici"
+
+
 def agent(cloudlet: Cloudlet, topology: Topology, plan: Plan) -> dict[str, Record]:
     """The cloudlet's agent; writes the configuration file it reads."""
     directory = _directory(cloudlet.name)
@@ -101,6 +127,11 @@ def agent(cloudlet: Cloudlet, topology: Topology, plan: Plan) -> dict[str, Recor
         text += ["[gobgp]", f'api = "{GOBGP_API}"']
     else:
         text += ["[frr]", f'vty_dir = "{run}"', f'conf = "{run / "frr.conf"}"']
+    if topology.ipsec:
+        text += ["[ipsec]", f'vici = "{vici(cloudlet)}"']
+    if topology.machines:
+        text += ["[hypervisors.qemu]", f'images = "{GUESTS}"', f"paths = {json.dumps(plan.paths(cloudlet.name))}"]
+        text += ["[hypervisors.qemu.options]", f'accelerator = "{accelerator(GUESTS)}"']
     config = directory / "agent.toml"
     config.write_text("\n".join(text) + "\n")
     argv = [sys.executable, "-m", "agents.main", "run", "--config", str(config)]
@@ -114,6 +145,17 @@ def dhcp_client(node: str, client_id: str | None) -> Record:
     argv = ["udhcpc", "-f", "-i", "eth0", "-s", str(ROOT / "lab" / "udhcpc.script"), "-t", "20", "-T", "1", "-A", "1"]
     identity = ["-C", "-x", f"0x3d:{client_id}"] if client_id else []
     return _record(node, "udhcpc", [*argv, *identity], {"WEFT_LEASE_FILE": str(lease_file(node))})
+
+
+def dhcp6_client(node: str) -> Record:
+    """A device's or VM's DHCPv6 client on its eth0, which goes on renewing. It is known by its MAC."""
+    file = lease_file(node, 6)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    kept = file.with_name("dhclient6")
+    argv = ["dhclient", "-6", "-d", "-sf", str(ROOT / "lab" / "dhclient6.script"), "-e", f"WEFT_LEASE_FILE={file}"]
+    argv += ["-lf", f"{kept}.leases", "-pf", f"{kept}.pid", "-cf", "/dev/null", "eth0"]
+    return _record(node, "dhclient6", argv)
 
 
 def frr_directory(node: str) -> Path:
@@ -134,8 +176,8 @@ def token_file(cloudlet: Cloudlet) -> Path:
     return LAB / cloudlet.name / "token"
 
 
-def lease_file(node: str) -> Path:
-    return LAB / node / "lease"
+def lease_file(node: str, family: int = 4) -> Path:
+    return LAB / node / ("lease" if family == 4 else "lease6")
 
 
 def secret(path: Path, value: str | None = None) -> None:

@@ -6,6 +6,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 BIN = BUILD / "bin"
 LAB = BUILD / "lab"
+GUESTS = BUILD / "guests"
 STATE = LAB / "state.json"
 ENV = BUILD / "env"
 

@@ -52,6 +52,11 @@ class Plan:
         """One-way delay from node a to node b over the shortest path."""
         return next((route.delay_ms for route in self.routes[a] if route.destination == self.loopbacks[b]), 0.0)
 
+    def paths(self, cloudlet: str) -> tuple[str, ...]:
+        """The addresses by which other cloudlets reach this one: its VTEP, then its ends of bypasses."""
+        ends = [port for line in self.lines if line.link.bypass for port in (line.a, line.b)]
+        return (self.loopbacks[cloudlet], *(port.address for port in ends if port.node == cloudlet))
+
 
 def plan(topology: Topology) -> Plan:
     """Addresses and routes for a topology whose nodes hang together."""
@@ -66,7 +71,8 @@ def plan(topology: Topology) -> Plan:
             ends.append(Port(node, f"wan{ports[node]}", str(LINKS[2 * number + side])))
             ports[node] += 1
         lines.append(Line(number, link, ends[0], ends[1]))
-    routes = {node: _routes(node, loopbacks, lines) for node in topology.nodes}
+    roads = [line for line in lines if not line.link.bypass]
+    routes = {node: _routes(node, loopbacks, roads) for node in topology.nodes}
     return Plan(loopbacks, tuple(lines), routes)
 
 

@@ -22,7 +22,7 @@ from lab.capture import Capture
 from lab.errors import LabError
 from lab.interruption import interruptible
 from lab.lock import LabLock, Progress
-from lab.paths import BIN, ENV, LAB, RUN, SOCKET
+from lab.paths import BIN, ENV, GUESTS, LAB, RUN, SOCKET
 from lab.ping import PingStream
 from lab.plan import Plan, plan
 from lab.process import Process
@@ -81,7 +81,7 @@ class Region:
             began = time.monotonic()
             try:
                 cleanup.remove(progress)
-                for phase in (self.build, self.enrol, self.apply_policy, self.lease):
+                for phase in (self.build, self.enrol, self.apply_policy, self.lease, self.boot):
                     phase(progress)
                 self.state.phase = "up"
                 self.state.save()
@@ -121,10 +121,29 @@ class Region:
     # -- phases -----------------------------------------------------------------------------------------------------
     def build(self, progress: Progress = print) -> None:
         """Namespaces, WAN, route servers, controller and the PEs' daemons. Needs the lock."""
+        self.lay(progress)
+        progress(f"route servers {' and '.join(self.topology.route_servers)}, controller, PE daemons")
+        self.start(daemons.route_servers(self.topology, self.plan))
+        self.start(daemons.controller(self.topology, self.plan))
+        for cloudlet in self.topology.cloudlets:
+            if cloudlet.pe == "evpn":
+                daemons.make_frr_directory(cloudlet)
+            self.start(daemons.speakers(cloudlet))
+            if self.topology.ipsec:
+                self.start(daemons.charon(cloudlet))
+        with Rest() as rest:
+            self._wait(rest.ready, 60, "the controller is not ready")
+
+    def lay(self, progress: Progress = print) -> None:
+        """Namespaces, cables and the WAN, and nothing of Weft on them. Needs the lock."""
         if not self.lock.held:
             raise LabError("the lab's lock is not held")
         if missing := daemons.missing():
             raise LabError(f"not built yet: {', '.join(missing)}", "make build")
+        if self.topology.ipsec and not daemons.CHARON.is_file():
+            raise LabError("strongSwan's charon is not installed", "lab/provision")
+        if self.topology.machines and not (GUESTS / "lab" / "made.json").is_file():
+            raise LabError("the guest for VMs is not built yet", "make guests")
         shutil.rmtree(LAB, ignore_errors=True)
         LAB.mkdir(parents=True)
         RUN.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -137,16 +156,7 @@ class Region:
         netns.create(names)
         underlay.lay(self.topology, self.plan, emulator)
         if arguments := wan.shape(self.plan.lines, emulator, LAB / "wan.links"):
-            self._start(daemons.relay(arguments))
-        progress(f"route servers {' and '.join(self.topology.route_servers)}, controller, PE daemons")
-        self._start(daemons.route_servers(self.topology, self.plan))
-        self._start(daemons.controller(self.topology, self.plan))
-        for cloudlet in self.topology.cloudlets:
-            if cloudlet.pe == "evpn":
-                daemons.make_frr_directory(cloudlet)
-            self._start(daemons.speakers(cloudlet))
-        with Rest() as rest:
-            self._wait(rest.ready, 60, "the controller is not ready")
+            self.start(daemons.relay(arguments))
 
     def enrol(self, progress: Progress = print) -> None:
         """Cloudlets, their agents, endpoints and devices, over REST, until the route servers have heard of all."""
@@ -155,7 +165,7 @@ class Region:
         with Rest() as rest:
             for cloudlet in cloudlets:
                 daemons.secret(daemons.token_file(cloudlet), rest.invite(cloudlet))
-                self._start(daemons.agent(cloudlet, self.topology, self.plan))
+                self.start(daemons.agent(cloudlet, self.topology, self.plan))
             for cloudlet in cloudlets:
                 late = f"the agent of {cloudlet.name} does not connect"
                 self._wait(functools.partial(rest.connected, cloudlet), 120, late)
@@ -179,18 +189,38 @@ class Region:
                 raise LabError(f"policy {path.name} is not in force at {', '.join([*change['unreachable'], *late])}")
 
     def lease(self, progress: Progress = print) -> dict[str, str]:
-        """Starts the DHCP client of every device and VM; returns their addresses (without length) by name."""
+        """Starts the DHCP clients of every device and VM; returns their IPv4 addresses (without length) by name."""
         progress(f"DHCP for {len(self.topology.stations)} devices and VMs")
-        files = {}
+        files, files6 = {}, {}
         for cloudlet, station in self.topology.stations:
             node = station_node(cloudlet.name, station.name)
             files[station.name] = daemons.lease_file(node)
-            self._start({f"{station.name}-dhcp": daemons.dhcp_client(node, station.client_id)})
-        self._wait(lambda: all(file.exists() for file in files.values()), 60, lambda: _unleased(files))
-        leases = {name: file.read_text().split("/")[0] for name, file in files.items()}
-        self.state.leases = leases
+            self.start({f"{station.name}-dhcp": daemons.dhcp_client(node, station.client_id)})
+            if cloudlet.endpoint(station.endpoint).prefix6 is not None:
+                files6[station.name] = daemons.lease_file(node, 6)
+                self.start({f"{station.name}-dhcp6": daemons.dhcp6_client(node)})
+        self._wait(lambda: not _unleased(files), 60, lambda: f"no DHCP lease for {_unleased(files)}")
+        self._wait(lambda: not _unleased(files6), 60, lambda: f"no DHCPv6 lease for {_unleased(files6)}")
+        self.state.leases, self.state.leases6 = _leased(files), _leased(files6)
+        with Rest() as rest:  # agents answer by themselves, and tell the controller right after
+            missing = functools.partial(_untold, rest, set(self.state.leases.values()))
+            self._wait(lambda: not missing(), 60, lambda: f"the controller has not heard of {missing()}")
         self.state.save()
-        return leases
+        return self.state.leases
+
+    def boot(self, progress: Progress = print, seconds: float = 120) -> dict[str, str]:
+        """Adds and starts the VMs that really boot; returns their addresses (without length) by name. Their devices
+        have to be known."""
+        machines = [machine for _, machine in self.topology.machines]
+        if not machines:
+            return {}
+        progress(f"booting {', '.join(machine.name for machine in machines)}")
+        with Rest() as rest:
+            for machine in machines:
+                rest.add_machine(machine)
+            found = functools.partial(_serving, rest, [machine.name for machine in machines])
+            self._wait(lambda: None not in found().values(), seconds, lambda: f"VMs without an address: {found()}")
+            return {name: str(address) for name, address in found().items()}
 
     # -- what a demo or a test asks ---------------------------------------------------------------------------------
     def address(self, station: str) -> str:
@@ -198,6 +228,12 @@ class Region:
         if station not in self.state.leases:
             raise LabError(f"{station} has no lease", f"known: {', '.join(self.state.leases) or 'none'}")
         return self.state.leases[station]
+
+    def address6(self, station: str) -> str:
+        """The leased IPv6 address of a device or VM on a LAN that has IPv6."""
+        if station not in self.state.leases6:
+            raise LabError(f"{station} has no IPv6 lease", f"known: {', '.join(self.state.leases6) or 'none'}")
+        return self.state.leases6[station]
 
     def node(self, name: str) -> str:
         """The node that a cloudlet, device, VM or other part of the lab is; its namespace is `weft-{node}`."""
@@ -256,7 +292,8 @@ class Region:
         }
 
     # -- inside -----------------------------------------------------------------------------------------------------
-    def _start(self, records: dict[str, Record]) -> None:
+    def start(self, records: dict[str, Record]) -> None:
+        """Starts processes of the lab, which end with it."""
         self.state.processes |= records
         for name in records:
             Process(name, self.state).start()
@@ -324,6 +361,16 @@ class Region:
         ENV.write_text(f'export WEFT_URL="unix://{SOCKET}"\nexport PATH="{BIN.parent}/venv/bin:{BIN}:$PATH"\n')
 
 
+def _serving(rest: Rest, names: list[str]) -> dict[str, str | None]:
+    """The address of each VM, None as long as it does not run."""
+    vms = {name: rest.get(f"/vms/{name}") for name in names}
+    return {name: vm["address"] if vm["condition"] == "running" else None for name, vm in vms.items()}
+
+
+def _leased(files: dict[str, Path]) -> dict[str, str]:
+    return {name: file.read_text().split("/")[0] for name, file in files.items()}
+
+
 def _digest(topology: Topology) -> str:
     return hashlib.sha256(topology.path.read_bytes()).hexdigest()
 
@@ -335,5 +382,9 @@ def _read_or_none() -> State | None:
         return None
 
 
+def _untold(rest: Rest, addresses: set[str]) -> str:
+    return ", ".join(sorted(addresses - {lease["address"] for lease in rest.items("/leases")}))
+
+
 def _unleased(files: dict[str, Path]) -> str:
-    return f"no DHCP lease for {', '.join(name for name, file in files.items() if not file.exists())}"
+    return ", ".join(name for name, file in files.items() if not file.exists())

@@ -1,5 +1,6 @@
 """The lab as an operator: it enrols its cloudlets, endpoints and devices over the controller's REST API."""
 
+import os
 import socket
 from types import TracebackType
 from typing import Any, Self
@@ -8,17 +9,26 @@ import httpx
 
 from lab.errors import LabError
 from lab.paths import SOCKET
-from lab.topology import Cloudlet, Endpoint, Station, Topology
+from lab.topology import Cloudlet, Endpoint, Machine, Station, Topology
 
 Json = dict[str, Any]
+
+
+class _Transport(httpx.HTTPTransport):
+    """Asks whether anybody listens first: httpx leaks its socket when nobody does, and controllers are killed here."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        with socket.socket(socket.AF_UNIX) as probe:
+            if refused := probe.connect_ex(str(SOCKET)):
+                raise httpx.ConnectError(os.strerror(refused), request=request)
+        return super().handle_request(request)
 
 
 class Rest:
     """The operator API on the controller's unix socket. Every refusal becomes a LabError with the problem's text."""
 
     def __init__(self, timeout: float = 30) -> None:
-        transport = httpx.HTTPTransport(uds=str(SOCKET))
-        self.http = httpx.Client(transport=transport, base_url="http://controller", timeout=timeout)
+        self.http = httpx.Client(transport=_Transport(uds=str(SOCKET)), base_url="http://controller", timeout=timeout)
 
     def get(self, path: str, **query: str) -> Json:
         return self._call("GET", path, params=query)
@@ -41,9 +51,6 @@ class Rest:
 
     def ready(self) -> bool:
         """Whether the controller answers and says it is ready."""
-        with socket.socket(socket.AF_UNIX) as probe:  # httpx leaks its socket when nobody listens yet
-            if probe.connect_ex(str(SOCKET)):
-                return False
         try:
             return self.http.get("/readyz").status_code == 200
         except httpx.HTTPError:
@@ -64,6 +71,8 @@ class Rest:
         body["ports"] = list(endpoint.ports)
         if endpoint.vni is not None:
             body["vni"] = endpoint.vni
+        if endpoint.prefix6 is not None:
+            body["prefix6"] = endpoint.prefix6
         self.post("/endpoints", body)
 
     def register(self, topology: Topology, device: Station) -> None:
@@ -73,6 +82,24 @@ class Rest:
             if station.works_for == device.name:
                 body["vm"] = station.identity
         self.post("/devices", body)
+
+    def add_machine(self, machine: Machine) -> None:
+        """Registers a VM that boots, and starts it."""
+        disk = {"base": "lab", "bytes": machine.disk} if machine.disk else None
+        self.post(
+            "/vms",
+            {
+                "name": machine.name,
+                "device": machine.device,
+                "endpoint": machine.endpoint,
+                "driver": "qemu",
+                "image": "lab",
+                "memory": machine.memory,
+                "vcpus": machine.vcpus,
+                "disk": disk,
+            },
+        )
+        self.post(f"/vms/{machine.name}/start")
 
     def announced(self) -> dict[tuple[str, str], int]:
         """How many routes each established BGP session, by (route server, peer), has brought."""

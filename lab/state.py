@@ -40,6 +40,7 @@ class State:
     namespaces: list[str] = field(default_factory=list)
     processes: dict[str, Record] = field(default_factory=dict)
     leases: dict[str, str] = field(default_factory=dict)
+    leases6: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()

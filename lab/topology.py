@@ -25,6 +25,7 @@ class Endpoint:
     prefix: str
     ports: tuple[str, ...]
     vni: int | None
+    prefix6: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,25 @@ class Station:
 
 
 @dataclass(frozen=True)
+class Machine:
+    """A VM that boots: the lab's guest, by the qemu driver. Sizes in bytes."""
+
+    name: str
+    endpoint: str
+    device: str
+    memory: int
+    vcpus: int
+    disk: int | None
+
+
+@dataclass(frozen=True)
 class Cloudlet:
     name: str
     pe: Literal["vpls", "evpn"]
     vtep: str
     endpoints: tuple[Endpoint, ...]
     stations: tuple[Station, ...]
+    machines: tuple[Machine, ...] = ()
 
     def endpoint(self, name: str) -> Endpoint:
         return next(endpoint for endpoint in self.endpoints if endpoint.name == name)
@@ -57,7 +71,8 @@ class Cloudlet:
 
 @dataclass(frozen=True)
 class Link:
-    """A line between two nodes; delay, jitter and loss hold for each direction. `rate_mbit` None is unlimited."""
+    """A line between two nodes; delay, jitter and loss hold for each direction. `rate_mbit` None is unlimited. A
+    `bypass` joins two cloudlets, and only what asks for it goes that way: moves over several paths."""
 
     a: str
     b: str
@@ -65,6 +80,7 @@ class Link:
     jitter_ms: float = 0.0
     loss_percent: float = 0.0
     rate_mbit: float | None = None
+    bypass: bool = False
 
     @property
     def shaped(self) -> bool:
@@ -82,6 +98,7 @@ class Topology:
     cloudlets: tuple[Cloudlet, ...]
     links: tuple[Link, ...]
     policy: Path | None
+    ipsec: bool = False
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -92,6 +109,11 @@ class Topology:
     def stations(self) -> tuple[tuple[Cloudlet, Station], ...]:
         """Every device and VM with the cloudlet it is at."""
         return tuple((cloudlet, station) for cloudlet in self.cloudlets for station in cloudlet.stations)
+
+    @property
+    def machines(self) -> tuple[tuple[Cloudlet, Machine], ...]:
+        """Every VM that boots with the cloudlet it is at first."""
+        return tuple((cloudlet, machine) for cloudlet in self.cloudlets for machine in cloudlet.machines)
 
 
 def load(path: Path) -> Topology:
@@ -110,6 +132,7 @@ def load(path: Path) -> Topology:
         cloudlets=_cloudlets(document),
         links=tuple(_link(link) for link in data["links"]),
         policy=path.parent / str(data["policy"]) if "policy" in data else None,
+        ipsec=bool(data.get("region", {}).get("ipsec", False)),
     )
     _check_names(document, topology)
     _check_links(document, topology)
@@ -131,18 +154,22 @@ def _cloudlets(document: Document) -> tuple[Cloudlet, ...]:
         )
         known = {endpoint.name for endpoint in endpoints}
         here = []
-        for kind in ("devices", "vms"):
+        machines = []
+        for kind in ("devices", "vms", "machines"):
             for k, station in enumerate(item.get(kind, [])):
                 if station["endpoint"] not in known:
                     place = [*where, kind, k, "endpoint"]
                     problem = f"cloudlet {item['name']} has no endpoint '{station['endpoint']}'"
                     raise document.error(place, problem, f"it has: {', '.join(sorted(known))}")
                 stations += 1
-                here.append(_station(station, stations))
+                if kind == "machines":
+                    machines.append(_machine(station))
+                else:
+                    here.append(_station(station, stations))
         vtep = str(item.get("vtep", VTEPS[number]))
         if not _is_vtep(vtep):
             raise document.error([*where, "vtep"], f"vtep '{vtep}' is not an IPv4 address of {VTEPS}", "10.255.0.N")
-        made.append(Cloudlet(str(item["name"]), pe, vtep, endpoints, tuple(here)))
+        made.append(Cloudlet(str(item["name"]), pe, vtep, endpoints, tuple(here), tuple(machines)))
     return tuple(made)
 
 
@@ -169,10 +196,18 @@ def _endpoint(document: Document, where: Where, index: int, pe: str) -> Endpoint
         raise document.error([*where, "prefix"], f"prefix {prefix} holds no pair of addresses", "/29 is the smallest")
     if any(prefix.overlaps(network) for network in UNDERLAY):
         raise document.error([*where, "prefix"], f"prefix {prefix} overlaps the lab's own 10.254.0.0/15")
+    prefix6 = None
+    if "prefix6" in item:
+        try:
+            prefix6 = str(ipaddress.IPv6Network(item["prefix6"]))
+        except ValueError as error:
+            hint = "an IPv6 prefix such as 2001:db8:1::/64"
+            raise document.error([*where, "prefix6"], f"prefix6: {error}", hint) from None
     if "vni" in item and pe != "evpn":
         raise document.error([*where, "vni"], "vni is for evpn cloudlets only", "add pe: evpn, or remove vni", key=True)
     ports = tuple(str(port) for port in item.get("ports", [f"l{index}-*"]))
-    return Endpoint(str(item["name"]), index, str(prefix), ports, int(item["vni"]) if "vni" in item else None)
+    vni = int(item["vni"]) if "vni" in item else None
+    return Endpoint(str(item["name"]), index, str(prefix), ports, vni, prefix6)
 
 
 def _station(item: dict[str, Any], number: int) -> Station:
@@ -183,11 +218,17 @@ def _station(item: dict[str, Any], number: int) -> Station:
     return Station(str(item["name"]), str(item["endpoint"]), mac, client_id, works_for)
 
 
+def _machine(item: dict[str, Any]) -> Machine:
+    disk = int(item["disk_mib"]) << 20 if "disk_mib" in item else None
+    memory, vcpus = int(item.get("memory_mib", 256)) << 20, int(item.get("vcpus", 1))
+    return Machine(str(item["name"]), str(item["endpoint"]), str(item["device"]), memory, vcpus, disk)
+
+
 def _link(item: dict[str, Any]) -> Link:
     numbers = {
         name: float(item[name]) for name in ("delay_ms", "jitter_ms", "loss_percent", "rate_mbit") if name in item
     }
-    return Link(str(item["between"][0]), str(item["between"][1]), **numbers)
+    return Link(str(item["between"][0]), str(item["between"][1]), bypass=bool(item.get("bypass")), **numbers)
 
 
 def _check_names(document: Document, topology: Topology) -> None:
@@ -219,23 +260,33 @@ def _check_names(document: Document, topology: Topology) -> None:
                 if station.works_for not in devices:
                     raise document.error([*place, "device"], f"there is no device '{station.works_for}'")
                 claim("VM for device", station.works_for, [*place, "device"])
+        for j, machine in enumerate(cloudlet.machines):
+            place = [*where, "machines", j]
+            claim("device or VM", machine.name, [*place, "name"])
+            if machine.device not in devices:
+                raise document.error([*place, "device"], f"there is no device '{machine.device}'")
+            claim("VM for device", machine.device, [*place, "device"])
 
 
 def _check_links(document: Document, topology: Topology) -> None:
     """Links join known nodes, no two the same pair, jitter is no more than delay, and all nodes hang together."""
     seen: set[frozenset[str]] = set()
+    cloudlets = {cloudlet.name for cloudlet in topology.cloudlets}
     for k, link in enumerate(topology.links):
         for end, name in enumerate((link.a, link.b)):
             if name not in topology.nodes:
                 known = ", ".join(topology.nodes)
                 raise document.error(["links", k, "between", end], f"there is no node '{name}'", f"known: {known}")
+        if link.bypass and not {link.a, link.b} <= cloudlets:
+            raise document.error(["links", k, "bypass"], "a bypass joins two cloudlets", key=True)
         if frozenset((link.a, link.b)) in seen:
             raise document.error(["links", k], f"a second link between {link.a} and {link.b}")
         seen.add(frozenset((link.a, link.b)))
         if link.jitter_ms > link.delay_ms:
             raise document.error(["links", k, "jitter_ms"], "jitter_ms must not be larger than delay_ms", key=True)
     reached = {topology.core}
-    while more := {name for pair in seen if pair & reached for name in pair} - reached:
+    roads = [frozenset((link.a, link.b)) for link in topology.links if not link.bypass]
+    while more := {name for pair in roads if pair & reached for name in pair} - reached:
         reached |= more
     if cut_off := [name for name in topology.nodes if name not in reached]:
         raise document.error(["links"], f"no link leads from {topology.core} to {', '.join(cut_off)}", key=True)

@@ -34,9 +34,8 @@ def run(connection: Connection) -> None:
 async def run_on(url: str) -> None:
     """Opens the database by itself."""
     database = Database(url)
-    async with database.writer.connect() as connection:
+    async with database.migrating() as connection:
         await connection.run_sync(run)
-        await connection.commit()
     await database.close()
 
 

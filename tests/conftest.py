@@ -1,7 +1,25 @@
 """For all tests."""
 
 import signal
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from tests.postgres import Cluster
 
 # A suite started in the background inherits an ignored SIGINT, and so would every process that a test starts and then
 # interrupts as a person at the keyboard would.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The same inputs every time, however long they take; `--hypothesis-profile=search` looks for new ones.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, max_examples=1000)
+settings.load_profile("same")
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A PostgreSQL server for all tests that want one. A test that stops it takes one of its own."""
+    with Cluster() as server:
+        yield server

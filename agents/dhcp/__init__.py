@@ -6,7 +6,7 @@ own: pyroute2's is a client's, which drops options it cannot name, stops silentl
 into text, while a server must tell clients apart by their exact bytes.
 """
 
-from agents.dhcp.leases import LeaseRefused, LeaseSource
+from agents.dhcp.leases import LeaseRefused, LeaseSource, NoAnswer
 from agents.dhcp.server import DhcpError, DhcpServer
 
-__all__ = ["DhcpError", "DhcpServer", "LeaseRefused", "LeaseSource"]
+__all__ = ["DhcpError", "DhcpServer", "LeaseRefused", "LeaseSource", "NoAnswer"]

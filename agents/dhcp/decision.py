@@ -30,11 +30,13 @@ class Lan:
 
 @dataclass(frozen=True)
 class Ask:
-    """Ask the plan, then answer with `kind`; a REQUEST gets its ACK only for the address it `insists` on."""
+    """Ask the plan, then answer with `kind`; a REQUEST gets its ACK only for the address it `insists` on. `renewing`:
+    the client uses that address now."""
 
     kind: Kind
     hint: IPv4Address | None
     insists: bool
+    renewing: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def _request(requested: IPv4Address | None, ciaddr: IPv4Address, lan: Lan) -> St
         return Ignore("REQUEST without an address")
     if wanted not in lan.prefix:
         return Refuse(f"{wanted} is not in {lan.prefix}")
-    return Ask(Kind.ACK, wanted, insists=True)
+    return Ask(Kind.ACK, wanted, insists=True, renewing=ciaddr != _NOWHERE)
 
 
 def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: Lan) -> Message:

@@ -13,12 +13,20 @@ class LeaseRefused(Exception):  # noqa: N818 - an answer of the plan, not a fail
         self.reason = reason
 
 
+class NoAnswer(Exception):  # noqa: N818 - a condition that passes
+    """Nobody can say now; the client is left to try again."""
+
+
 class LeaseSource(Protocol):
-    """The address plan as a DHCP server sees it."""
+    """The address plan as a DHCP server sees it. Anything raised but LeaseRefused means that there is no answer now,
+    and the client is left to try again."""
+
+    async def offer(self, request: LeaseRequest) -> LeaseGrant:
+        """What the client could have: kept for it for a moment, leased to nobody. Raises LeaseRefused."""
 
     async def grant(self, request: LeaseRequest) -> LeaseGrant:
-        """The client's lease, new or renewed; the same address for the same client. Raises LeaseRefused; any other
-        exception means that the plan cannot be asked now, and the client is left to try again."""
+        """The client's lease, new or renewed; the same address for the same client. Where the request names another
+        address than that, nothing is leased. When this returns, the lease survives any crash. Raises LeaseRefused."""
 
     async def release(self, release: LeaseRelease) -> None:
         """The client gives its address back. Releasing what is not leased is no error."""

@@ -71,6 +71,9 @@ class Message:
         value = self.options.get(code, b"")
         return IPv4Address(value) if len(value) == 4 else None
 
+    def __str__(self) -> str:
+        return self.kind.name
+
 
 def decode(data: bytes) -> Message:
     """Reads a message. Raises MessageError; options it does not know are kept as they are."""

@@ -3,8 +3,6 @@
 import asyncio
 import logging
 import socket
-import time
-from collections import deque
 from ipaddress import IPv4Address, IPv4Network
 
 from agents.dhcp.decision import (
@@ -26,14 +24,12 @@ from agents.dhcp.leases import LeaseRefused, LeaseSource
 from agents.dhcp.message import Kind, Message, MessageError, Option, decode, encode
 from agents.dhcp.pace import Pace
 from agents.dhcp.packet import SERVER_PORT, packet
+from agents.turns import Turns
 from controller.wire.leases import LeaseRelease, LeaseRequest
 
 log = logging.getLogger(__name__)
 
 _ETH_P_IP = 0x0800
-_CLIENTS_AT_ONCE = 64
-_WAITING_PER_CLIENT = 4
-_PLAN_TIMEOUT = 8.0  # seconds; by then clients have asked again
 
 
 class DhcpError(Exception):
@@ -43,8 +39,7 @@ class DhcpError(Exception):
 class DhcpServer(asyncio.DatagramProtocol):
     """Serves DHCP on `bridge` for `endpoint`, out of `leases`. `gateway` is the server's own address on the LAN.
 
-    One client's messages are handled in order, so that a release cannot overtake the request before it. What is too
-    much is dropped; clients ask again. `start` and `stop` belong to one event loop; the sockets are bound to the
+    `start` and `stop` belong to one event loop; the sockets are bound to the
     interface as it is at `start`, so a bridge that was made anew needs a new server.
     """
 
@@ -62,9 +57,7 @@ class DhcpServer(asyncio.DatagramProtocol):
         self._bridge = bridge
         self._lan = Lan(IPv4Address(gateway), IPv4Network(prefix), mtu)
         self._leases = leases
-        self._pace = pace or Pace()
-        self._waiting: dict[bytes, deque[Message]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._turns = Turns(bridge, self._serve, pace)
         self._transport: asyncio.DatagramTransport | None = None
         self._out: socket.socket | None = None
 
@@ -87,10 +80,7 @@ class DhcpServer(asyncio.DatagramProtocol):
         if self._transport:
             self._transport.close()
             self._transport = None
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._waiting.clear()
+        await self._turns.stop()
         if self._out:
             self._out.close()
             self._out = None
@@ -102,45 +92,16 @@ class DhcpServer(asyncio.DatagramProtocol):
         except MessageError as reason:
             log.debug("%s: ignored a datagram from %s: %s", self._bridge, addr[0], reason)
             return
-        client = message.mac
-        if not self._pace.allows(client, time.monotonic()):
-            log.debug("%s: %s asks too often", self._bridge, client.hex(":"))
-            return
-        if waiting := self._waiting.get(client):
-            if len(waiting) < _WAITING_PER_CLIENT:
-                waiting.append(message)
-            return
-        if len(self._waiting) >= _CLIENTS_AT_ONCE:
-            log.warning(
-                "%s: %d clients are being served; %s has to wait", self._bridge, _CLIENTS_AT_ONCE, client.hex(":")
-            )
-            return
-        self._waiting[client] = deque([message])
-        task = asyncio.create_task(self._serve_client(client))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._turns.take(message.mac, message)
 
     def error_received(self, exc: Exception) -> None:
         """An ICMP error, say from a client that left: nothing to do."""
         log.debug("%s: %s", self._bridge, exc)
 
-    async def _serve_client(self, client: bytes) -> None:
-        waiting = self._waiting[client]
-        try:
-            while waiting:
-                message = waiting[0]
-                try:
-                    async with asyncio.timeout(_PLAN_TIMEOUT):
-                        reply = await self._reply(message)
-                    if reply:
-                        self._send(message, reply)
-                except Exception as error:
-                    # The plan is out of reach or wrong: silence, and the client asks again.
-                    kind, text = message.kind.name, str(error) or type(error).__name__
-                    log.warning("%s: no answer to %s of %s: %s", self._bridge, kind, client.hex(":"), text)
-                waiting.popleft()
-        finally:
-            self._waiting.pop(client, None)
+    async def _serve(self, message: Message) -> None:
+        reply = await self._reply(message)
+        if reply:
+            self._send(message, reply)
 
     async def _reply(self, message: Message) -> Message | None:
         step = decide(message, self._lan)
@@ -173,9 +134,11 @@ class DhcpServer(asyncio.DatagramProtocol):
             client_id=_client_id(message),
             hostname=host_name(message),
             address=str(ask.hint) if ask.hint else None,
+            renewing=ask.renewing,
         )
         try:
-            grant = await self._leases.grant(request)
+            work = self._leases.offer if ask.kind is Kind.OFFER else self._leases.grant
+            grant = await work(request)
         except LeaseRefused as refused:
             log.warning("%s: no address for %s: %s", self._bridge, mac, refused.reason)
             return nak(message, self._lan, refused.reason) if ask.insists else None

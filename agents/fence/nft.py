@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from agents.fence.generation import generation
 from agents.fence.rules import FAMILIES, TABLE, ruleset
@@ -30,36 +31,53 @@ class Nft:
     def __init__(self) -> None:
         self._loaded: tuple[str, int] | None = None  # the text, and the generation it made
 
-    async def apply(self, text: str) -> bool:
+    async def apply(self, text: str, first: str = "") -> bool:
         """Replaces the fences by `text` in one transaction; says whether anything was done.
 
-        Nothing is (no process, and the counters go on) while the kernel's rules are as this object left them.
-        Raises NftError.
+        Nothing is (no process, and the counters go on) while the kernel's rules are as this object left them. `first`
+        goes ahead of the text if anything is done. Raises NftError.
         """
         before = generation()
         if before is not None and self._loaded == (text, before):
             return False
-        await _nft("-f", "-", stdin=text)
+        await _nft("-f", "-", stdin=first + text)
         after = generation()
         # Another change in between may have touched ours: then do not rely on it next time.
         ours_alone = before is not None and after == before + 1
         self._loaded = (text, after) if after is not None and ours_alone else None
         return True
 
-    async def counters(self) -> list[Dropped]:
-        """What each fence dropped and why, also what dropped nothing. Empty without fences. Raises NftError."""
+    async def counters(self, table: str = TABLE) -> list[Dropped]:
+        """What each fence dropped and why, also what dropped nothing. Empty without fences. Of another table: what its
+        counters have counted. Raises NftError."""
         found = []
         for item in json.loads(await _nft("-j", "list", "counters"))["nftables"]:
             counter = item.get("counter")
-            if counter and counter["table"] == TABLE and counter["family"] in FAMILIES:
-                bridge, _, reason = counter["name"].rpartition(".")
+            if counter and counter["table"] == table and counter["family"] in FAMILIES:
+                bridge, _, reason = counter["name"].partition(".")
                 found.append(Dropped(bridge, reason, counter["packets"], counter["bytes"]))
         return sorted(found, key=lambda d: (d.bridge, d.reason))
+
+    async def names(self, table: str) -> dict[str, frozenset[str]]:
+        """Chains, counters and limits of a bridge table by their kind; empty if it is not there. Raises NftError."""
+        found: dict[str, set[str]] = {}
+        for kind in ("chain", "counter", "limit"):
+            for item in json.loads(await _nft("-j", "list", f"{kind}s"))["nftables"]:
+                one = item.get(kind)
+                if one and one["table"] == table and one["family"] == "bridge":
+                    found.setdefault(kind, set()).add(one["name"])
+        return {kind: frozenset(names) for kind, names in found.items()}
 
     async def clear(self) -> None:
         """Takes the fences out, if there are any. Raises NftError."""
         self._loaded = None
         await _nft("-f", "-", stdin=ruleset([]))
+
+
+async def objects(family: str, table: str) -> list[dict[str, Any]]:
+    """What a table has, in nft's own JSON (libnftables-json(5)). Raises NftError, also if there is no such table."""
+    found: list[dict[str, Any]] = json.loads(await _nft("-j", "list", "table", family, table))["nftables"]
+    return found
 
 
 async def _nft(*arguments: str, stdin: str = "") -> str:
@@ -74,7 +92,8 @@ async def _nft(*arguments: str, stdin: str = "") -> str:
     except FileNotFoundError:
         raise NftError("nft: not found; install nftables") from None
     try:
-        output, complaint = await asyncio.wait_for(process.communicate(stdin.encode()), _TIMEOUT)
+        async with asyncio.timeout(_TIMEOUT):
+            output, complaint = await process.communicate(stdin.encode())
     except TimeoutError:
         raise NftError(f"nft did not finish within {_TIMEOUT:g} s") from None
     finally:

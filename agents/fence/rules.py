@@ -5,24 +5,62 @@ the gateway, before the bridge learns its source; bridge postrouting sees every 
 the gateway's own. The mark for "came out of a tunnel" is set in bridge input, on frames that go up to the gateway and
 on no other: where net.bridge.bridge-nf-call-iptables is on, bridged frames pass `inet forward` too, and must not be
 taken for routed ones (a VM that moved keeps an address of another LAN's prefix for a while).
+
+A machine that moved here goes on sending to the gateway of the LAN that it came from. What it wants routed is turned to
+the gateway of the LAN that it is at: over there it would be transit.
+
+Neighbour discovery crosses as ARP does, but only for addresses that are not link-local, and nobody over there may speak
+as this LAN's gateway: devices know their router by its link-local address, and one frame would turn them to another.
+
+Nor may anybody at an access port: what a DHCP server or a router says comes from the gateway, which is no port. What
+hides it is dropped with it: a tag, or an IPv6 header chain whose end cannot be read (RFC 7113).
+
+VXLAN is taken from the VTEPs that a pool is shared with, and from nobody else; whether it has to be encrypted is
+agents/ipsec's business.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from itertools import pairwise
+
+from agents.kernel import GATEWAYS, VXLAN_PORT
 
 TABLE = "weft"
 FAMILIES = ("bridge", "inet")
+
+AT_PORTS = ("tagged-at", "dhcp-at", "router-at", "gateway-at", "hidden-at")
+"""Why what comes from an access port is dropped: a tag, a DHCP server, a router, the gateway's addresses, headers that
+cannot be read."""
+
+OUTSIDE = "vxlan.outside"
+"""Counts VXLAN from somebody who shares no pool with this cloudlet."""
 
 # One bit of the packet mark, so that other users of marks keep theirs.
 _FROM_TUNNEL = 0x1000_0000
 _MARKED = f"meta mark & {_FROM_TUNNEL:#x} != 0"
 
+# The names of the families in nft, for `daddr` and for `nfproto`.
+_FAMILIES = {4: ("ip", "ipv4"), 6: ("ip6", "ipv6")}
+
 # Within a family, what a packet for the gateway host itself may also be addressed to: multicast, broadcast, link-local.
 _ANYWHERE = {4: ("224.0.0.0/4", "255.255.255.255"), 6: ("fe80::/10", "ff00::/8")}
 
+# What no gateway routes: link-local addresses (RFC 3927, section 2.6.2; RFC 4291, section 2.5.6).
+_UNROUTED = {4: "169.254.0.0/16", 6: "fe80::/10"}
+_A_GATEWAY = f"ether daddr & ff:ff:00:00:00:00 == {GATEWAYS}:00:00:00:00"
+
+# ICMPv6 types (RFC 4861, section 4). The target address is 8 octets into either message of neighbours; nft releases
+# differ in what they call it, and all of them can compare raw bits.
+_ROUTER_MESSAGES = "133, 134, 137"
+_ROUTERS_OWN = "134, 137"
+_NEIGHBOUR_MESSAGES = "135, 136"
+_ADVERTISEMENT = "136"
+_TARGET = "@th,64,128"
+_LINK_LOCAL = f"{int(ip_address('fe80::')):#x}-{int(ip_address('febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff')):#x}"
+
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,14}", re.ASCII)
 _PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,13}[A-Za-z0-9_.*-]?", re.ASCII)
 
@@ -30,33 +68,57 @@ _PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,13}[A-Za-z0-9_.*-]?", re.ASCII
 @dataclass(frozen=True)
 class Fence:
     """One LAN and where it meets others: its bridge, the tunnel ports (a name, or a prefix ending in `*`), and the
-    LAN's own prefix in CIDR form. Raises ValueError naming the field."""
+    LAN's own prefix in CIDR form. With IPv6 beside it `prefix6`, and `gateways6`, the gateway's own IPv6 addresses.
+    `gateway` is its IPv4 address and `mac` its MAC, and `ports` are the LAN's access ports: visitors at those get
+    routed what they send to another gateway, and nobody there is a gateway. Raises ValueError naming the field."""
 
     bridge: str
     tunnels: str
     prefix: str
+    prefix6: str | None = None
+    gateways6: tuple[str, ...] = ()
+    mac: str | None = None
+    ports: tuple[str, ...] = ()
+    gateway: str | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.bridge):
             raise ValueError(f"fence: bridge {self.bridge!r} is not an interface name")
         if not _PATTERN.fullmatch(self.tunnels):
             raise ValueError(f"fence {self.bridge}: tunnels {self.tunnels!r} is no interface name or pattern")
-        try:
-            ip_network(self.prefix)
-        except ValueError as error:
-            raise ValueError(f"fence {self.bridge}: prefix: {error}") from None
+        if self.mac is not None and not _MAC.fullmatch(self.mac):
+            raise ValueError(f"fence {self.bridge}: mac {self.mac!r} is no Ethernet address")
+        for field, read, values in (
+            ("prefix", ip_network, [self.prefix]),
+            ("prefix6", IPv6Network, [self.prefix6] if self.prefix6 is not None else []),
+            ("gateways6", IPv6Address, self.gateways6),
+            ("gateway", IPv4Address, [self.gateway] if self.gateway is not None else []),
+        ):
+            try:
+                for value in values:
+                    read(value)
+            except ValueError as error:
+                raise ValueError(f"fence {self.bridge}: {field}: {error}") from None
 
-    @property
-    def network(self) -> IPv4Network | IPv6Network:
-        """The prefix as a network."""
-        return ip_network(self.prefix)
+    def network(self, version: int) -> IPv4Network | IPv6Network | None:
+        """The LAN's prefix in that family; None if it has none."""
+        networks = [ip_network(prefix) for prefix in (self.prefix, self.prefix6) if prefix is not None]
+        return next((network for network in networks if network.version == version), None)
 
 
-def ruleset(fences: Sequence[Fence]) -> str:
+@dataclass(frozen=True)
+class Underlay:
+    """The cloudlet's own VTEP, and those that it shares a pool with."""
+
+    vtep: str
+    peers: frozenset[str]
+
+
+def ruleset(fences: Sequence[Fence], underlay: Underlay | None = None) -> str:
     """The text for `nft -f` that replaces the tables `bridge weft` and `inet weft` in one transaction.
 
-    Equal sets of fences give equal text; no fences, no tables. Each drop has a counter `BRIDGE.REASON`. Raises
-    ValueError when two fences name one bridge.
+    Equal sets of fences give equal text; no fences, no tables. Each drop has a counter `BRIDGE.REASON`, that of the
+    underlay `vxlan.outside`. Raises ValueError when two fences name one bridge.
     """
     ordered = sorted(fences, key=lambda f: f.bridge)
     for one, other in pairwise(ordered):
@@ -65,21 +127,74 @@ def ruleset(fences: Sequence[Fence]) -> str:
     # `delete` fails on a table that is not there, and `table` adds one that is not: so first the one, then the other.
     lines = [line for family in FAMILIES for line in (f"table {family} {TABLE}", f"delete table {family} {TABLE}")]
     if ordered:
-        lines += _bridge_table(ordered) + _inet_table(ordered)
+        lines += _bridge_table(ordered) + _inet_table(ordered, underlay)
     return "\n".join(lines) + "\n"
 
 
 def _bridge_table(fences: list[Fence]) -> list[str]:
     lines = [f"table bridge {TABLE} {{"]
     for fence in fences:
-        lines += _counters(fence, "tagged-in", "dhcp-in", "nd-in", "tagged-out", "dhcp-out", "nd-out")
+        spoofed = ["gateway-in"] if fence.gateways6 else []
+        lines += _counters(fence, "tagged-in", "dhcp-in", "nd-in", *spoofed, "tagged-out", "dhcp-out", "nd-out")
+        known = fence.mac or fence.gateway or fence.gateways6
+        lines += _counters(fence, *(reason for reason in AT_PORTS if known or reason != "gateway-at"))
     for fence in fences:
         for way in ("in", "out"):
             lines += _chain(f"{fence.bridge}.{way}", _frames_to_drop(fence, way))
-    lines += _base("prerouting", [f'iifname "{f.tunnels}" jump {f.bridge}.in' for f in fences])
-    lines += _base("input", [f'iifname "{f.tunnels}" meta mark set meta mark | {_FROM_TUNNEL:#x}' for f in fences])
-    lines += _base("postrouting", [f'oifname "{f.tunnels}" jump {f.bridge}.out' for f in fences])
+        lines += _chain(f"{fence.bridge}.at", _impostors_to_drop(fence))
+        if fence.mac is not None:
+            lines += _chain(f"{fence.bridge}.visitors", _frames_to_turn(fence, fence.mac))
+    access = [f"iifname {ports} jump {f.bridge}.at" for f in fences if (ports := _access_ports(f))]
+    visitors = [rule for fence in fences for rule in _visitors(fence)]
+    lines += _base(
+        "prerouting", "prerouting", [*(f'iifname "{f.tunnels}" jump {f.bridge}.in' for f in fences), *access, *visitors]
+    )
+    lines += _base(
+        "input", "input", [f'iifname "{f.tunnels}" meta mark set meta mark | {_FROM_TUNNEL:#x}' for f in fences]
+    )
+    lines += _base("postrouting", "postrouting", [f'oifname "{f.tunnels}" jump {f.bridge}.out' for f in fences])
     return [*lines, "}"]
+
+
+def _visitors(fence: Fence) -> list[str]:
+    """Frames from an access port for the gateway of another LAN. By the ports' names: not every kernel tells nft the
+    bridge's."""
+    ports = _access_ports(fence)
+    if fence.mac is None or not ports:
+        return []
+    return [f"iifname {ports} {_A_GATEWAY} ether daddr != {fence.mac} jump {fence.bridge}.visitors"]
+
+
+def _access_ports(fence: Fence) -> str:
+    names = ", ".join(f'"{port}"' for port in sorted(fence.ports) if _NAME.fullmatch(port))
+    return f"{{ {names} }}" if names else ""
+
+
+def _impostors_to_drop(fence: Fence) -> list[str]:
+    """What only this cloudlet says on the LAN: as a DHCP server, as a router, from its gateway's addresses."""
+    tagged, dhcp, router, gateway, hidden = (_drop(fence, reason) for reason in AT_PORTS)
+    rules = [
+        f"ether type {{ 0x8100, 0x88a8, 0x9100 }} {tagged}",
+        f"udp sport {{ 67, 547 }} {dhcp}",
+        f"udp dport {{ 68, 546 }} {dhcp}",
+        f"icmpv6 type {{ {_ROUTERS_OWN} }} {router}",
+    ]
+    if fence.mac is not None:
+        rules.append(f"ether saddr {fence.mac} {gateway}")
+    if fence.gateway is not None:
+        rules += [f"arp saddr ip {fence.gateway} {gateway}", f"ip saddr {fence.gateway} {gateway}"]
+    if fence.gateways6:
+        rules += _as_gateway6(fence, gateway)
+    return [*rules, "ether type ip6 meta l4proto 0-255 return", f"ether type ip6 {hidden}"]
+
+
+def _frames_to_turn(fence: Fence, mac: str) -> list[str]:
+    """What that gateway would route; ARP and discovery still find it. The type of packet was set before."""
+    rules = ["icmpv6 type 133-137 return"]
+    for version, (family, _) in _FAMILIES.items():
+        if fence.network(version) is not None:
+            rules.append(f"{family} daddr != {_UNROUTED[version]} ether daddr set {mac} meta pkttype set host")
+    return rules
 
 
 def _frames_to_drop(fence: Fence, way: str) -> list[str]:
@@ -87,53 +202,90 @@ def _frames_to_drop(fence: Fence, way: str) -> list[str]:
     return [
         f"ether type {{ 0x8100, 0x88a8, 0x9100 }} {_drop(fence, f'tagged-{way}')}",
         f"udp dport {{ 67, 68, 546, 547 }} {_drop(fence, f'dhcp-{way}')}",
-        f"icmpv6 type 133-137 {_drop(fence, f'nd-{way}')}",
+        *_discovery_to_drop(fence, way),
     ]
 
 
-def _inet_table(fences: list[Fence]) -> list[str]:
+def _discovery_to_drop(fence: Fence, way: str) -> list[str]:
+    """All of it on a LAN without IPv6. Else routers' messages, and what is about link-local addresses; and what comes
+    in as if from the gateway, or advertises the gateway's address. What is about other addresses is let through
+    whatever the prefix, as a machine that moved keeps its own; to whom is the tunnels' matter."""
+    nd = _drop(fence, f"nd-{way}")
+    if fence.network(6) is None:
+        return [f"icmpv6 type 133-137 {nd}"]
+    rules = [
+        f"icmpv6 type {{ {_ROUTER_MESSAGES} }} {nd}",
+        f"icmpv6 type {{ {_NEIGHBOUR_MESSAGES} }} {_TARGET} {_LINK_LOCAL} {nd}",
+    ]
+    if way == "in" and fence.gateways6:
+        rules += _as_gateway6(fence, _drop(fence, "gateway-in"))
+    return rules
+
+
+def _as_gateway6(fence: Fence, drop: str) -> list[str]:
+    targets = ", ".join(f"{int(ip_address(gateway)):#034x}" for gateway in fence.gateways6)
+    return [
+        f"ip6 saddr {{ {', '.join(fence.gateways6)} }} {drop}",
+        f"icmpv6 type {_ADVERTISEMENT} {_TARGET} {{ {targets} }} {drop}",
+    ]
+
+
+def _inet_table(fences: list[Fence], underlay: Underlay | None) -> list[str]:
     lines = [f"table inet {TABLE} {{"]
+    if underlay is not None:
+        lines += [f"\tcounter {OUTSIDE} {{ }}", *_set("vteps", _address_type(underlay), sorted(underlay.peers))]
+        lines += _base("underlay", "input", [_strangers_to_drop(underlay)])
     lines += _set("lans", "type ifname;", [f'"{f.bridge}"' for f in fences])
     for version, kind in ((4, "ipv4_addr"), (6, "ipv6_addr")):
-        networks = [str(f.network) for f in fences if f.network.version == version]
+        networks = [str(network) for fence in fences if (network := fence.network(version)) is not None]
         lines += _set(f"prefixes{version}", f"type {kind}; flags interval; auto-merge;", networks)
     for fence in fences:
-        lines += _counters(fence, "transit", "host", "other-lan")
+        lines += _counters(fence, "transit", "host", "other-lan", *(["redirect"] if fence.network(6) else []))
     for fence in fences:
         lines += _chain(f"{fence.bridge}.forward", _packets_to_drop(fence))
         lines += _chain(f"{fence.bridge}.input", _deliveries_to_drop(fence))
     for hook in ("forward", "input"):
         jumps = ", ".join(f'"{f.bridge}" : jump {f.bridge}.{hook}' for f in fences)
-        lines += _base(hook, [f"iifname vmap {{ {jumps} }}"])
+        lines += _base(hook, hook, [f"iifname vmap {{ {jumps} }}"])
+    lines += _base("output", "output", [_redirects_to_drop(fence) for fence in fences if fence.network(6)])
     return [*lines, "}"]
+
+
+def _address_type(underlay: Underlay) -> str:
+    return "type ipv4_addr;" if ip_address(underlay.vtep).version == 4 else "type ipv6_addr;"
+
+
+def _strangers_to_drop(underlay: Underlay) -> str:
+    family, _ = _FAMILIES[ip_address(underlay.vtep).version]
+    to = f"{family} daddr {underlay.vtep} udp dport {VXLAN_PORT}"
+    return f"{to} {family} saddr != @vteps counter name {OUTSIDE} drop"
+
+
+def _redirects_to_drop(fence: Fence) -> str:
+    """The gateway's own: after a leave a device must not think that a remote's address is on its link."""
+    return f'oifname "{fence.bridge}" icmpv6 type 137 {_drop(fence, "redirect")}'
 
 
 def _packets_to_drop(fence: Fence) -> list[str]:
     """Routed packets: from a tunnel only into the own prefix, from the LAN never into another LAN."""
-    own, foreign = _families(fence)
-    return [
-        f"{_MARKED} {own} daddr != {fence.network} {_drop(fence, 'transit')}",
-        f"{_MARKED} meta nfproto {foreign} {_drop(fence, 'transit')}",
-        f'oifname @lans oifname != "{fence.bridge}" {_drop(fence, "other-lan")}',
-    ]
+    rules = []
+    for version, (family, protocol) in _FAMILIES.items():
+        own = fence.network(version)
+        beyond = f"{family} daddr != {own}" if own else f"meta nfproto {protocol}"
+        rules.append(f"{_MARKED} {beyond} {_drop(fence, 'transit')}")
+    return [*rules, f'oifname @lans oifname != "{fence.bridge}" {_drop(fence, "other-lan")}']
 
 
 def _deliveries_to_drop(fence: Fence) -> list[str]:
     """Packets for this host: from a tunnel only to its address on the LAN, from the LAN to no other LAN's gateway."""
-    version = fence.network.version
     rules = []
-    for family, number in (("ip", 4), ("ip6", 6)):
-        own = [str(fence.network)] if number == version else []
-        allowed = ", ".join([*own, *_ANYWHERE[number]])
+    for version, (family, _) in _FAMILIES.items():
+        own = fence.network(version)
+        allowed = ", ".join([*([str(own)] if own else []), *_ANYWHERE[version]])
         rules.append(f"{_MARKED} {family} daddr != {{ {allowed} }} {_drop(fence, 'host')}")
-        but_own = f"{family} daddr != {fence.network} " if own else ""
-        rules.append(f"{family} daddr @prefixes{number} {but_own}{_drop(fence, 'other-lan')}")
+        but_own = f"{family} daddr != {own} " if own else ""
+        rules.append(f"{family} daddr @prefixes{version} {but_own}{_drop(fence, 'other-lan')}")
     return rules
-
-
-def _families(fence: Fence) -> tuple[str, str]:
-    """The nft names of the prefix's own family for `daddr`, and of the other one for `nfproto`."""
-    return ("ip", "ipv6") if fence.network.version == 4 else ("ip6", "ipv4")
 
 
 def _counters(fence: Fence, *reasons: str) -> list[str]:
@@ -153,5 +305,5 @@ def _chain(name: str, rules: list[str]) -> list[str]:
     return [f"\tchain {name} {{", *(f"\t\t{rule}" for rule in rules), "\t}"]
 
 
-def _base(hook: str, rules: list[str]) -> list[str]:
-    return _chain(hook, [f"type filter hook {hook} priority filter; policy accept;", *rules])
+def _base(name: str, hook: str, rules: list[str]) -> list[str]:
+    return _chain(name, [f"type filter hook {hook} priority filter; policy accept;", *rules])

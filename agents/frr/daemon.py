@@ -86,7 +86,8 @@ class Frr:
         except FileNotFoundError:
             raise FrrError(f"{_RELOAD}: not found; install frr-pythontools") from None
         try:
-            output, _ = await asyncio.wait_for(process.communicate(), _RELOAD_TIMEOUT)
+            async with asyncio.timeout(_RELOAD_TIMEOUT):
+                output, _ = await process.communicate()
         except TimeoutError:
             raise FrrError(f"frr-reload.py did not finish within {_RELOAD_TIMEOUT:g} s") from None
         finally:

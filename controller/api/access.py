@@ -1,22 +1,38 @@
-"""Who may call what. Operators: everything that comes over the unix socket, and over TCP whoever has the admin token.
-Agents: whoever has a cloudlet's credential, and that cloudlet's affairs only."""
+"""Who may call what. Operators: everything that comes over the unix socket, and over TCP whoever has the admin token,
+an API token or one of the issuer, whose role may (`core/roles.py`). Agents: whoever has a cloudlet's credential, and
+that cloudlet's affairs only."""
 
 import hmac
+from collections.abc import Awaitable, Callable
 from typing import Annotated, cast
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
+from starlette.types import Scope
 
+from controller.acting import let_in
 from controller.core.intent import Cloudlet
+from controller.core.people import NoRole
+from controller.core.refusals import missing
+from controller.core.roles import Caller, Role, endpoints_named, lacking
 from controller.core.tokens import digest
+from controller.issuer import Unreachable
+from controller.jose import BadToken, looks_like
+from controller.people import People
 from controller.problems import Problem
 from controller.region import Region
+from controller.shown import SHOWN, Shown
 
 TRUSTED = "weft.trusted"
 """Key of an ASGI scope: set by the server on the unix socket, whose file mode is the authorisation."""
 
-_operator = HTTPBearer(auto_error=False, scheme_name="operator", description="The admin token; over TCP only.")
+SOCKET = Caller("unix socket", Role.ADMIN)
+ADMIN = Caller("admin token", Role.ADMIN)
+
+_operator = HTTPBearer(
+    auto_error=False, scheme_name="operator", description="An API token, or one of the issuer; over TCP only."
+)
 _agent = HTTPBearer(auto_error=False, scheme_name="agent", description="A cloudlet's credential, from its enrolment.")
 
 Bearer = HTTPAuthorizationCredentials | None
@@ -29,18 +45,83 @@ def _region(request: Request) -> Region:
 Running = Annotated[Region, Depends(_region)]
 
 
-async def operator(request: Request, region: Running, bearer: Annotated[Bearer, Depends(_operator)]) -> None:
-    """Lets an operator through."""
-    if request.scope.get(TRUSTED) is True:
-        return
+async def caller(scope: Scope, region: Region, secret: str | None) -> Caller:
+    """Who calls as an operator with this bearer token. Raises Problem if that is nobody."""
+    if scope.get(TRUSTED) is True:
+        return SOCKET
+    given = secret or ""
+    if region.admin_token is not None and hmac.compare_digest(digest(given), digest(region.admin_token)):
+        return ADMIN
+    if region.people is not None and looks_like(given):
+        return await _person(region.people, given)
+    if given and (found := await region.tokens.caller(given)):
+        return found
     if region.admin_token is None:
-        raise Problem(403, "The operator API is served on the unix socket only: no admin token is set.")
-    given = bearer.credentials if bearer else ""
-    if not hmac.compare_digest(digest(given), digest(region.admin_token)):
-        raise _unauthorised("The admin token is missing or wrong.")
+        why = "no admin token is set, and this is no API token that is good now"
+        raise Problem(403, f"The operator API is served on the unix socket only: {why}.")
+    raise _unauthorised("The token is missing, wrong, expired or revoked.")
 
 
-async def agent(region: Running, bearer: Annotated[Bearer, Depends(_agent)]) -> Cloudlet:
+async def _person(people: People, token: str) -> Caller:
+    try:
+        return await people.caller(token)
+    except BadToken as bad:
+        raise _unauthorised(_sentence(bad)) from None
+    except NoRole as none:
+        raise Problem(403, f"{none}.") from None
+    except Unreachable as away:
+        raise Problem(503, _sentence(away), headers={"Retry-After": "10"}) from None
+
+
+def _sentence(error: Exception) -> str:
+    said = str(error)
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+async def operator(request: Request, region: Running, bearer: Annotated[Bearer, Depends(_operator)]) -> Caller:
+    """Lets an operator through whose role may do this."""
+    found = await caller(request.scope, region, bearer.credentials if bearer else None)
+    route = request.scope["route"]
+    let_in(found.name, route.status_code or 200)
+    if reason := lacking(found.role, request.method, route.path, route.tags):
+        raise Problem(403, f"{found.name}: {reason}.")
+    if found.role is Role.TENANT:
+        _keep_to_own(request, region, found)
+    return found
+
+
+def _keep_to_own(request: Request, region: Region, tenant: Caller) -> None:
+    """An endpoint that is not the tenant's is not there for it. Raises Problem and Refused."""
+    path, query = request.scope["route"].path, request.query_params.multi_items()
+    named = endpoints_named(request.method, path, request.path_params, query)
+    if named is None:
+        raise Problem(
+            403, f"{tenant.name}: a tenant has to say which endpoint of its own this is about: ?endpoint=NAME."
+        )
+    for name in named:
+        there = region.intent.endpoints.get(name)
+        if there is None or tenant.tenant is None or there.tenant != tenant.tenant:
+            raise missing("endpoint", name)
+
+
+async def _still(
+    request: Request, region: Running, bearer: Annotated[Bearer, Depends(_operator)]
+) -> Callable[[], Awaitable[bool]]:
+    async def look() -> bool:
+        try:
+            await caller(request.scope, region, bearer.credentials if bearer else None)
+        except Problem:
+            return False
+        return True
+
+    return look
+
+
+Still = Annotated[Callable[[], Awaitable[bool]], Depends(_still)]
+"""Whether an operator who was let through would be now, as a stream asks that lasts."""
+
+
+async def newcomer(region: Running, bearer: Annotated[Bearer, Depends(_agent)]) -> Cloudlet:
     """The cloudlet whose credential this is. Looked up by digest, so timing tells nothing about the credential."""
     name = region.intent.credentials.get(digest(bearer.credentials)) if bearer else None
     if name is None:
@@ -48,9 +129,29 @@ async def agent(region: Running, bearer: Annotated[Bearer, Depends(_agent)]) -> 
     return region.intent.cloudlets[name]
 
 
+async def agent(request: Request, region: Running, cloudlet: Annotated[Cloudlet, Depends(newcomer)]) -> Cloudlet:
+    """The cloudlet whose credential this is, if the connection proves what belongs to it."""
+    await prove(request, region, cloudlet)
+    return cloudlet
+
+
+async def prove(request: Request, region: Region, cloudlet: Cloudlet) -> None:
+    """Raises Problem unless the cloudlet's credential counts on this connection."""
+    if reason := await region.proofs.reason(cloudlet, shown(request)):
+        raise _unauthorised(reason[0].upper() + reason[1:] + ".")
+
+
+def shown(request: Request) -> Shown | None:
+    """What the connection has shown; None without TLS."""
+    return cast(Shown | None, request.scope.get(SHOWN))
+
+
 def _unauthorised(detail: str) -> Problem:
     return Problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
 
 
 Operator = Depends(operator)
+Calling = Annotated[Caller, Depends(operator)]
 Agent = Annotated[Cloudlet, Depends(agent)]
+Newcomer = Annotated[Cloudlet, Depends(newcomer)]
+"""Somebody with a cloudlet's credential, who may lack its certificate."""

@@ -15,22 +15,26 @@ from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Name, NamePath, Text
-from controller.changes import Edit
+from controller.certificates import end
+from controller.changes import Edit, Guard
 from controller.core import edits, tokens
 from controller.core.intent import Cloudlet as Wanted
 from controller.core.intent import Intent, State
-from controller.core.refusals import missing
+from controller.core.refusals import invalid, missing
 from controller.db import cloudlets as table
 from controller.db import events
 from controller.db.base import now
 from controller.db.cloudlets import CloudletRow
 from controller.outcomes import ChangeResult
 from controller.region import Region
+from controller.trust.authority import Reason
+from controller.vms import refuse_occupied
 from controller.wire.flavours import Flavour
 
 router = APIRouter(prefix="/api/v1/cloudlets", tags=["cloudlets"], dependencies=[Operator])
 
 TokenSeconds = Annotated[int, Field(ge=1, le=30 * 86400, description="How long the token is good for.")]
+MOST_LABELS = 64
 EXAMPLE: JsonDict = {"name": "c1", "pe": "vpls", "vtep": "192.0.2.1", "labels": {"city": "turin"}}
 
 
@@ -44,7 +48,18 @@ class NewCloudlet(Body):
     vtep: Annotated[str, Field(max_length=45, description="IPv4 address of tunnels and BGP sessions.")]
     approval: bool = False
     token_seconds: TokenSeconds = 3600
-    labels: Annotated[dict[Name, Text], Field(max_length=64)] = Field(default_factory=dict)
+    labels: Annotated[dict[Name, Text], Field(max_length=MOST_LABELS)] = Field(default_factory=dict)
+    latitude: Annotated[float | None, Field(ge=-90, le=90, description="WGS-84 degrees.")] = None
+    longitude: Annotated[float | None, Field(ge=-180, le=180, description="WGS-84 degrees.")] = None
+
+
+class Description(Body):
+    """What is not given stays. Labels are merged with those that are there; null takes one away (RFC 7396). A place is
+    both latitude and longitude, or null for both."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"labels": {"city": "turin", "tier": None}}]})
+
+    labels: Annotated[dict[Name, Text | None], Field(max_length=64)] = Field(default_factory=dict)
     latitude: Annotated[float | None, Field(ge=-90, le=90, description="WGS-84 degrees.")] = None
     longitude: Annotated[float | None, Field(ge=-180, le=180, description="WGS-84 degrees.")] = None
 
@@ -95,11 +110,12 @@ async def create(body: NewCloudlet, region: Running, response: Response) -> Invi
     token, expires = tokens.new_secret(), now() + timedelta(seconds=body.token_seconds)
 
     def edit(intent: Intent) -> Intent:
-        return edits.add_cloudlet(intent, Wanted(body.name, body.pe, body.vtep), speakers(region))
+        place = body.model_dump(include={"labels", "latitude", "longitude"})
+        return edits.add_cloudlet(intent, Wanted(body.name, body.pe, body.vtep, **place), speakers(region))
 
     async def also(session: AsyncSession, _intent: Intent) -> None:
-        columns = body.model_dump(include={"approval", "labels", "latitude", "longitude"})
-        await table.amend(session, body.name, token=tokens.digest(token), token_expires_at=expires, **columns)
+        secret = tokens.digest(token)
+        await table.amend(session, body.name, token=secret, token_expires_at=expires, approval=body.approval)
         await events.add(session, "cloudlet-invited", body.name, f"cloudlet {body.name} was invited")
 
     await region.changes.make(edit, f"invite {body.name}", also)
@@ -122,6 +138,29 @@ async def show(name: NamePath, region: Running, response: Response) -> Cloudlet:
     return Cloudlet(**_shown(row, region))
 
 
+@router.patch("/{name}", responses=errors(404, 409, 412), summary="Describe a cloudlet")
+async def describe(
+    name: NamePath, body: Description, region: Running, dry_run: DryRun = False, if_match: IfMatch = None
+) -> ChangeResult:
+    """Its labels and its place. The policy in force places its endpoints in the same change: `followed` says where."""
+
+    def edit(intent: Intent) -> Intent:
+        cloudlet = intent.cloudlets.get(name)
+        if cloudlet is None:
+            raise missing("cloudlet", name)
+        labels = {key: value for key, value in {**cloudlet.labels, **body.labels}.items() if value is not None}
+        if len(labels) > MOST_LABELS:
+            raise invalid("labels", f"{name} would have {len(labels)} labels; {MOST_LABELS} are allowed")
+        given = body.model_fields_set
+        place = (
+            body.latitude if "latitude" in given else cloudlet.latitude,
+            body.longitude if "longitude" in given else cloudlet.longitude,
+        )
+        return edits.describe(intent, name, labels=labels, position=place)
+
+    return await _change(region, name, "describe", "described", edit, if_match, dry_run=dry_run)
+
+
 @router.post("/{name}/token", responses=errors(404, 412), summary="Make a new one-time token")
 async def new_token(
     name: NamePath, region: Running, response: Response, body: TokenRequest | None = None, if_match: IfMatch = None
@@ -131,7 +170,7 @@ async def new_token(
     seconds = (body or TokenRequest()).token_seconds
     token, expires = tokens.new_secret(), now() + timedelta(seconds=seconds)
     async with region.database.write() as session:
-        row = await table.get(session, name)
+        row = await table.get(session, name, lock=True)
         if row is None:
             raise missing("cloudlet", name)
         etags.check(row, if_match)
@@ -160,22 +199,43 @@ async def drain(name: NamePath, region: Running, dry_run: DryRun = False, if_mat
 
 @router.delete("/{name}", responses=errors(404, 409, 412), summary="Remove a cloudlet")
 async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_match: IfMatch = None) -> ChangeResult:
-    """Removes a cloudlet and its endpoints, none of which may be in a pool."""
+    """Removes a cloudlet and its endpoints, none of which may be in a pool or have a VM."""
 
     def edit(intent: Intent) -> Intent:
         return edits.remove_cloudlet(intent, name)
 
-    return await _change(region, name, "remove", "removed", edit, if_match, dry_run=dry_run)
+    async def empty(session: AsyncSession) -> None:
+        await refuse_occupied(session, [lan.name for lan in region.intent.endpoints_of.get(name, ())])
+
+    async def ended(session: AsyncSession) -> None:
+        await end(session, name, Reason.CEASED)
+
+    result = await _change(region, name, "remove", "removed", edit, if_match, empty, ended, dry_run=dry_run)
+    region.revocations.changed()
+    return result
 
 
 async def _change(
-    region: Region, name: str, verb: str, done: str, edit: Edit, if_match: str | None, *, dry_run: bool = False
+    region: Region,
+    name: str,
+    verb: str,
+    done: str,
+    edit: Edit,
+    if_match: str | None,
+    only: Guard | None = None,
+    further: Guard | None = None,
+    *,
+    dry_run: bool = False,
 ) -> ChangeResult:
     async def guard(session: AsyncSession) -> None:
         etags.check(await table.get(session, name), if_match)
+        if only is not None:
+            await only(session)
 
     async def also(session: AsyncSession, _intent: Intent) -> None:
         await events.add(session, f"cloudlet-{done}", name, f"cloudlet {name} was {done}")
+        if further is not None:
+            await further(session)
 
     return await region.changes.apply(edit, f"{verb} {name}", also, guard, dry_run=dry_run)
 
@@ -196,19 +256,21 @@ async def _row(region: Region, name: str) -> CloudletRow:
 async def _invitation(region: Region, name: str, token: str, response: Response) -> Invitation:
     row = await _row(region, name)
     response.headers["ETag"] = etags.etag(row)
+    if region.listener is not None and region.certificates.authority is not None:
+        token = tokens.pinned(token, region.certificates.authority.fingerprint)
     return Invitation(**_shown(row, region), token=token, token_expires_at=row.token_expires_at)
 
 
 def _shown(row: CloudletRow, region: Region) -> dict[str, Any]:
-    agent = region.agents.of(row.name)
-    report = agent.report
+    agent, elsewhere = region.agents.of(row.name), region.agents.elsewhere.get(row.name)
+    report = None if elsewhere and elsewhere.replica and not agent.connected else agent.report
     fields = ("name", "pe", "vtep", "state", "approval", "labels", "latitude", "longitude", "created_at")
     return {name: getattr(row, name) for name in fields} | {
         "endpoints": [e.name for e in region.intent.endpoints_of.get(row.name, ())],
         "agent": AgentState(
-            connected=agent.connected,
-            last_seen=agent.last_seen or row.last_seen,
+            connected=region.attendances.connected(row.name),
+            last_seen=max((at for at in (agent.last_seen, row.last_seen) if at), default=None),
             version=report.agent_version if report else row.agent_version,
-            generation=report.generation if report else None,
+            generation=report.generation if report else elsewhere.proved if elsewhere else None,
         ),
     }

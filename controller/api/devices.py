@@ -14,12 +14,15 @@ from controller.api.access import Operator, Running
 from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
+from controller.api.sightings import Place
 from controller.api.types import Body, ClientId, Mac, Name, NamePath
+from controller.core import sightings as core
 from controller.core.refusals import conflict, missing
 from controller.db import devices as table
-from controller.db import events, leases, pairs
+from controller.db import events, leases, pairs, sightings, vms
 from controller.db.base import now
 from controller.db.devices import ClientRow, DeviceRow
+from controller.devices import know
 
 router = APIRouter(prefix="/api/v1/devices", tags=["devices"], dependencies=[Operator])
 
@@ -63,46 +66,35 @@ class Known(BaseModel):
 
 
 class Device(Known):
-    """`implicit`: nobody registered it, it asked for an address."""
+    """`implicit`: nobody registered it, it asked for an address. `place`: where it is, if it was ever seen."""
 
     name: str
     vm: Known | None
     implicit: Annotated[bool, Field(description="Not registered: it came and asked.")]
     created_at: datetime
+    place: Place | None
 
 
 @router.post("", status_code=201, responses=errors(409) | {201: {"headers": ETAG}}, summary="Register a device")
 async def create(body: NewDevice, region: Running, response: Response) -> Device:
     """A device that is in use already without being registered keeps its pair under the new name."""
+
+    async def work(session: AsyncSession) -> None:
+        if await table.get(session, body.name) is not None:
+            raise conflict(f"there is a device {body.name!r} already", "name")
+        table.add(session, body.name)
+        await session.flush()
+        await know(session, body.name, "md", body.mac, body.client_id)
+        if body.vm is not None:
+            await know(session, body.name, "vm", body.vm.mac, body.vm.client_id, "vm.")
+        await events.add(session, "device-registered", body.name, f"device {body.name} was registered")
+
     try:
-        async with region.database.write() as session:
-            if await table.get(session, body.name) is not None:
-                raise conflict(f"there is a device {body.name!r} already", "name")
-            table.add(session, body.name)
-            await session.flush()
-            await _add(session, body.name, "md", body, "")
-            if body.vm is not None:
-                await _add(session, body.name, "vm", body.vm, "vm.")
-            await events.add(session, "device-registered", body.name, f"device {body.name} was registered")
+        await region.database.transact(work)
     except IntegrityError as error:
         raise conflict("another device has this name, MAC or client id") from error
     region.bell.ring()
     return await show(body.name, region, response)
-
-
-async def _add(session: AsyncSession, device: str, kind: str, client: Client, prefix: str) -> None:
-    while clash := await table.clashing(session, client.mac, client.client_id):
-        field, other = clash
-        row = await table.get(session, other)
-        if row is None or not row.implicit:
-            raise conflict(f"{getattr(client, field)} is {other}'s", f"{prefix}{field}")
-        if kind == "md":
-            await pairs.hand_over(session, other, device)
-        else:
-            await pairs.remove_of(session, other)
-        await table.remove(session, other)
-    table.add_client(session, device, "md" if kind == "md" else "vm", client.mac, client.client_id)
-    await session.flush()
 
 
 @router.get("", responses=errors(), summary="List devices")
@@ -111,7 +103,8 @@ async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor 
     async with region.database.read() as session:
         rows = await table.page(session, pages.after(cursor), limit + 1)
         clients = await table.clients(session, [row.name for row in rows])
-    return pages.page(rows, limit, lambda row: row.name, lambda row: _shown(row, clients))
+        places = await sightings.places(session, [row.name for row in rows])
+    return pages.page(rows, limit, lambda row: row.name, lambda row: _shown(row, clients, places))
 
 
 @router.get("/{name}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a device")
@@ -122,27 +115,30 @@ async def show(name: NamePath, region: Running, response: Response) -> Device:
         if row is None:
             raise missing("device", name)
         clients = await table.clients(session, [name])
+        places = await sightings.places(session, [name])
     response.headers["ETag"] = etags.etag(row)
-    return _shown(row, clients)
+    return _shown(row, clients, places)
 
 
 @router.delete("/{name}", status_code=204, responses=errors(404, 409, 412), summary="Forget a device")
 async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> None:
-    """Only one without leases: whoever holds an address would go on using it."""
+    """Only one without a VM and without leases: whoever holds an address would go on using it."""
     async with region.database.write() as session:
-        row = await table.get(session, name)
+        row = await table.get(session, name, lock=True)
         if row is None:
             raise missing("device", name)
         etags.check(row, if_match)
+        if vm := await vms.of_device(session, name):
+            raise conflict(f"{name} has the VM {vm.name} at {vm.endpoint}: remove it first")
         if held := await leases.page(session, 0, 1, now(), None, name):
             raise conflict(f"{name} holds {held[0].address} at {held[0].endpoint}: release it first")
-        await pairs.remove_of(session, name)
+        await pairs.leave(session, name)
         await table.remove(session, name)
         await events.add(session, "device-forgotten", name, f"device {name} was forgotten")
     region.bell.ring()
 
 
-def _shown(row: DeviceRow, clients: dict[tuple[str, str], ClientRow]) -> Device:
+def _shown(row: DeviceRow, clients: dict[tuple[str, str], ClientRow], places: dict[str, core.Place]) -> Device:
     md, vm = clients.get((row.name, "md")), clients.get((row.name, "vm"))
     return Device(
         name=row.name,
@@ -151,4 +147,5 @@ def _shown(row: DeviceRow, clients: dict[tuple[str, str], ClientRow]) -> Device:
         vm=Known(mac=vm.mac, client_id=vm.client_id) if vm else None,
         implicit=row.implicit,
         created_at=row.created_at,
+        place=Place.of(places[row.name]) if row.name in places else None,
     )

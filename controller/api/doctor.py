@@ -3,12 +3,13 @@
 import asyncio
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.core.desired import desired
-from controller.core.doctor import Cloudlet, Route, RouteServer, compare
+from controller.core.doctor import Cloudlet, InForce, Route, RouteServer, compare, compare_policy
+from controller.drift import Found
 from controller.propagation import Propagation
 from controller.region import Region
 from controller.routeservers import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
@@ -45,11 +46,16 @@ class Checked(BaseModel):
 
 
 class Diagnosis(BaseModel):
-    """`ok` when there is no difference."""
+    """`ok` when there is no difference. `replica` is the controller that has looked; `leader` the one that does the
+    background work, null if none does at the moment. `unconsented` are endpoints that are held back until their tenants
+    consent, which is as it should be."""
 
     ok: bool
+    replica: str
+    leader: str | None
     checked: Checked
     differences: list[Difference]
+    unconsented: list[str] = Field(default_factory=list)
 
 
 @router.get("", responses=errors(), summary="Compare everything")
@@ -57,10 +63,13 @@ async def diagnose(region: Running) -> Diagnosis:
     """Asks every route server for all it has, and compares it and the agents' last reports with the intent."""
     servers = list(await asyncio.gather(*(_observe(server) for server in region.changes.route_servers)))
     rules = region.changes.rules()
-    cloudlets = _cloudlets(region)
-    differences = await asyncio.to_thread(compare, rules, servers, cloudlets)
+    cloudlets = await _cloudlets(region)
+    differences = compare_policy(_policy(await region.drift.look()))
+    differences += await asyncio.to_thread(compare, rules, servers, cloudlets)
     return Diagnosis(
         ok=not differences,
+        replica=region.replicas.name,
+        leader=region.replicas.leader,
         checked=Checked(
             generation=rules.generation,
             route_servers=len(servers),
@@ -72,16 +81,20 @@ async def diagnose(region: Running) -> Diagnosis:
             endpoints=len(rules.endpoints),
         ),
         differences=[Difference.model_validate(difference) for difference in differences],
+        unconsented=sorted(name for name in region.intent.endpoints if region.intent.held(name)),
     )
 
 
-def _cloudlets(region: Region) -> list[Cloudlet]:
-    intent, fabric = region.intent, region.fabric
-    return [
-        Cloudlet(desired(intent, c, fabric), region.agents.of(c.name).report, region.agents.of(c.name).connected)
-        for c in intent.cloudlets.values()
-        if c.speaks
-    ]
+def _policy(found: Found) -> InForce:
+    wrong = [*found.in_force.trouble, *found.failing]
+    return InForce(found.in_force.row.id if found.in_force.row else 0, found.plan, tuple(map(str, wrong)))
+
+
+async def _cloudlets(region: Region) -> list[Cloudlet]:
+    intent, fabric, attendances = region.intent, region.fabric, region.attendances
+    speak = [c for c in intent.cloudlets.values() if c.speaks]
+    reports = await attendances.reports([c.name for c in speak])
+    return [Cloudlet(desired(intent, c, fabric), reports.get(c.name), attendances.connected(c.name)) for c in speak]
 
 
 async def _observe(server: Propagation) -> RouteServer:

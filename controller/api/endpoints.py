@@ -9,7 +9,7 @@ from pydantic.config import JsonDict
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.api import etags, pages
-from controller.api.access import Operator, Running
+from controller.api.access import Calling, Operator, Running
 from controller.api.changes import DryRun
 from controller.api.cloudlets import speakers
 from controller.api.etags import ETAG, IfMatch
@@ -18,50 +18,70 @@ from controller.api.pages import Page
 from controller.api.types import Body, Name, NamePath
 from controller.core import edits
 from controller.core.addresses import AddressPlan
+from controller.core.consents import State, state
 from controller.core.intent import Endpoint as Wanted
 from controller.core.intent import Intent
-from controller.core.names import NAME_PATTERN
 from controller.core.refusals import missing
 from controller.core.rulesets import site_target
+from controller.core.tenants import waiting
 from controller.db import endpoints as table
 from controller.db import events
 from controller.db.endpoints import EndpointRow
 from controller.outcomes import ChangeResult
 from controller.region import Region
+from controller.vms import refuse_occupied
 from controller.wire.flavours import Flavour
+from controller.wire.names import NAME_PATTERN
 
 router = APIRouter(prefix="/api/v1/endpoints", tags=["endpoints"], dependencies=[Operator])
 
 Port = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:@*?\[\]-]{1,15}$", description="Interface name or shell pattern.")]
 EXAMPLE: JsonDict = {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24", "ports": ["md*", "vm*"]}
+DUAL: JsonDict = {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24", "prefix6": "2001:db8:1::/64"}
 
 
 class NewEndpoint(Body):
     """`prefix` is an IPv4 prefix of at most 29 bits; `gateway`, if given, must be the address plan's. `vni` is for
-    EVPN, 10000 by default. `mtu` in bytes. An endpoint with more than `max_routes` routes has all in quarantine."""
+    EVPN, 10000 by default. `mtu` in bytes. An endpoint with more than `max_routes` routes has all in quarantine.
+    `prefix6` gives the LAN IPv6 too, /64 to /125; it needs an `mtu` of at least 1280. `tenant` says whose it is: the
+    policy may say where a tenant's endpoints can be."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE, DUAL]})
 
     name: Name
     cloudlet: Name
     prefix: Annotated[str, Field(max_length=49)]
+    prefix6: Annotated[str | None, Field(max_length=49)] = None
     gateway: Annotated[str | None, Field(max_length=45)] = None
     ports: Annotated[list[Port], Field(max_length=64)] = Field(default_factory=list)
     vni: Annotated[int | None, Field(ge=1, le=16777215)] = None
     mtu: Annotated[int, Field(ge=576, le=9216)] = 1450
     lease_seconds: Annotated[int, Field(ge=60, le=30 * 86400)] = 3600
     max_routes: Annotated[int | None, Field(ge=1, le=2**31 - 1)] = None
+    tenant: Name | None = None
+
+
+class Consent(BaseModel):
+    """Whether its tenant has consented to an endpoint: who did, and when that was given or withdrawn last. While the
+    state is `waiting` or `withdrawn` the endpoint is held back; `unasked` is one whose tenant need not consent."""
+
+    state: State
+    by: str | None
+    at: datetime | None
 
 
 class Endpoint(BaseModel):
     """`site` is the site number (VE ID of a VPLS endpoint), `rt` and `rd` follow from it. `index` is the endpoint's
-    number at its cloudlet. `capacity` counts the pairs of its address plan."""
+    number at its cloudlet. `capacity` counts the pairs of its address plan, of the smaller one where there are two.
+    `prefix6` and `gateway6` are its IPv6 LAN, if it has one."""
 
     name: str
     cloudlet: str
     flavour: Flavour
     prefix: str
     gateway: str
+    prefix6: str | None
+    gateway6: str | None
     ports: list[str]
     site: int
     index: int
@@ -72,6 +92,8 @@ class Endpoint(BaseModel):
     mtu: int
     lease_seconds: int
     max_routes: int | None
+    tenant: str | None
+    consent: Consent
     capacity: int
     vcps: list[str]
     created_at: datetime
@@ -86,21 +108,25 @@ async def create(body: NewEndpoint, region: Running, response: Response) -> Endp
         site=0,
         index=0,
         prefix=body.prefix,
+        prefix6=body.prefix6,
         gateway=body.gateway or "",
         ports=tuple(body.ports),
         vni=body.vni,
         mtu=body.mtu,
         lease_seconds=body.lease_seconds,
         max_routes=body.max_routes,
+        tenant=body.tenant,
     )
 
     async def also(session: AsyncSession, intent: Intent) -> None:
         made = intent.endpoints[body.name]
         text = f"endpoint {made.name} of {made.cloudlet} was made: {made.prefix}, site {made.site}"
         await events.add(session, "endpoint-created", made.name, text, cloudlet=made.cloudlet)
+        if intent.held(made.name):
+            await events.add(session, "consent-awaited", made.name, f"held back: {waiting(made)}", tenant=made.tenant)
 
     def edit(intent: Intent) -> Intent:
-        return edits.add_endpoint(intent, wanted, speakers(region))
+        return edits.add_endpoint(intent, wanted, speakers(region), region.fabric.asn)
 
     await region.changes.make(edit, f"make endpoint {body.name}", also)
     return await show(body.name, region, response)
@@ -109,13 +135,14 @@ async def create(body: NewEndpoint, region: Running, response: Response) -> Endp
 @router.get("", responses=errors(), summary="List endpoints")
 async def index(
     region: Running,
+    caller: Calling,
     cloudlet: Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)] = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Endpoint]:
-    """Sorted by name; of one cloudlet or of all."""
+    """Sorted by name; of one cloudlet or of all. A tenant has its own."""
     async with region.database.read() as session:
-        rows = await table.page(session, pages.after(cursor), limit + 1, cloudlet)
+        rows = await table.page(session, pages.after(cursor), limit + 1, cloudlet, caller.tenant)
     rows = [row for row in rows if row.cloudlet in region.intent.cloudlets]
     return pages.page(rows, limit, lambda row: row.name, lambda row: _shown(row, region))
 
@@ -133,10 +160,11 @@ async def show(name: NamePath, region: Running, response: Response) -> Endpoint:
 
 @router.delete("/{name}", responses=errors(404, 409, 412), summary="Remove an endpoint")
 async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_match: IfMatch = None) -> ChangeResult:
-    """Takes it out of all pools and ends its leases."""
+    """Takes it out of all pools and ends its leases. There may be no VM at it."""
 
     async def guard(session: AsyncSession) -> None:
         etags.check(await table.get(session, name), if_match)
+        await refuse_occupied(session, [name])
 
     async def also(session: AsyncSession, _intent: Intent) -> None:
         await events.add(session, "endpoint-removed", name, f"endpoint {name} was removed")
@@ -156,6 +184,8 @@ def _shown(row: EndpointRow, region: Region) -> Endpoint:
         flavour=cloudlet.pe,
         prefix=row.prefix,
         gateway=row.gateway,
+        prefix6=row.prefix6,
+        gateway6=row.gateway6,
         ports=row.ports,
         site=row.site,
         index=row.index,
@@ -166,7 +196,13 @@ def _shown(row: EndpointRow, region: Region) -> Endpoint:
         mtu=row.mtu,
         lease_seconds=row.lease_seconds,
         max_routes=row.max_routes,
-        capacity=AddressPlan.of(row.prefix).capacity,
+        tenant=row.tenant,
+        consent=Consent(
+            state=state(region.intent, row.name, before=row.consent_at is not None),
+            by=row.consented_by,
+            at=row.consent_at,
+        ),
+        capacity=AddressPlan.of(row.prefix, row.prefix6).capacity,
         vcps=sorted(region.intent.pools_of.get(row.name, ())),
         created_at=row.created_at,
     )

@@ -1,56 +1,108 @@
 """Enrolment: an agent trades its one-time token for a credential."""
 
-from fastapi import APIRouter
+import logging
+
+from fastapi import APIRouter, Request
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller.api.access import Running
+from controller.acting import let_in
+from controller.api.access import Running, shown
 from controller.api.openapi import errors
+from controller.certificates import end
 from controller.core import edits, tokens
 from controller.core.intent import Intent, State
+from controller.core.names import printable
+from controller.core.refusals import missing
 from controller.core.trials import OnTrial
 from controller.db import cloudlets as table
 from controller.db import events
 from controller.db.base import now
 from controller.db.cloudlets import CloudletRow
 from controller.problems import FieldError, Problem
+from controller.region import Region
+from controller.trust.authority import AuthorityAway, Issued, Reason
+from controller.trust.requests import check
+from controller.trust.x509 import fingerprint_of
+from controller.wire.certificates import Authorities, Certified
 from controller.wire.enrolments import Enrolment, EnrolmentRequest
+
+log = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api/v1/enrolments", tags=["agents"])
 
 
-@router.post("", status_code=201, responses=errors(409, 503), summary="Enrol an agent")
-async def enrol(body: EnrolmentRequest, region: Running) -> Enrolment:
+@router.post(
+    "", status_code=201, responses=errors(409, 503), response_model_exclude_none=True, summary="Enrol an agent"
+)
+async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> Enrolment:
     """The token is good once, for its time, and for the cloudlet it was made for. Of a token that is none of these no
-    more is said than that it is not valid; whoever has a real one is told what is wrong with it."""
+    more is said than that it is not valid; whoever has a real one is told what is wrong with it. Over TLS the
+    credential is good only together with certificates for the key of the request."""
+    tls = shown(request) is not None
+    if region.proofs.tls_only and not tls:
+        raise Problem(403, "Enrolment refused: agents are served over TLS only.")
     async with region.database.read() as session:
         row = await table.get(session, body.cloudlet) if body.cloudlet.isprintable() else None
-    _check(row, body.token)
+    _check(row, tokens.secret(body.token))
     assert row is not None
     credential = tokens.new_secret()
+    if body.csr is not None:
+        check(body.csr, row.name)  # before the token is used up
     waits = row.approval and row.state in (State.INVITED, State.PENDING)
     state = State.PENDING if waits else State.ACTIVE
 
+    key = fingerprint_of(body.csr) if tls and body.csr is not None else None
+    issued = None if body.csr is None or waits else await _issued(region, body.csr, row)
+    certified: Certified | None = None
+    ended = False
+
     def edit(intent: Intent) -> Intent:
         present = intent.cloudlets.get(row.name)
-        kept = present.state if present and present.speaks else state
-        return edits.set_state(intent, row.name, kept, credential=tokens.digest(credential))
+        kept = present.state if present and present.state in (State.ACTIVE, State.DRAINING) else state
+        return edits.enrol(intent, row.name, kept, tokens.digest(credential), key)
 
     async def also(session: AsyncSession, _intent: Intent) -> None:
         used = await session.execute(
             update(CloudletRow)
             .where(CloudletRow.name == row.name, CloudletRow.token == row.token, CloudletRow.token_used_at.is_(None))
-            .values(token_used_at=now(), agent_version=body.agent_version[:64])
+            .values(token_used_at=now(), agent_version=printable(body.agent_version, 64))
         )
         if used.rowcount != 1:  # type: ignore[attr-defined]
             raise _refused("the token was used meanwhile")
+        nonlocal certified, ended
+        ended = await end(session, row.name, Reason.SUPERSEDED)
+        if issued is not None:
+            certified = await region.certificates.record(session, row.name, issued)
         await events.add(session, "cloudlet-enrolled", row.name, f"the agent of {row.name} enrolled: {state}")
 
+    let_in(f"agent:{row.name}", 201)
     try:
         await region.changes.make(edit, f"enrol {row.name}", also)
     except OnTrial as trial:  # agents try again after a 503, and give up after a 409
         raise Problem(503, trial.message, headers={"Retry-After": "10"}) from trial
-    return Enrolment(cloudlet=row.name, credential=credential, state="pending" if waits else "active")
+    if ended:
+        region.revocations.changed()
+    return Enrolment(
+        cloudlet=row.name, credential=credential, state="pending" if waits else "active", certified=certified
+    )
+
+
+@router.get("/authorities", responses=errors(404), summary="Show whom agents are to trust")
+async def authorities(region: Running) -> Authorities:
+    """Open to all: whoever has a token can tell by it whether this is true. 404: no certificates are issued here."""
+    if region.certificates.authority is None:
+        raise missing("authority", "certificates")
+    return Authorities(authorities=region.certificates.authority.authorities)
+
+
+async def _issued(region: Region, csr: str, row: CloudletRow) -> Issued | None:
+    """None where no certificates are issued, or not now: the agent asks for one again."""
+    try:
+        return await region.certificates.sign(csr, row.name, row.vtep)
+    except AuthorityAway as away:
+        log.error("%s", away)
+        return None
 
 
 def _check(row: CloudletRow | None, token: str) -> None:

@@ -6,11 +6,14 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
-from controller.core.policy import PolicyInvalid
+from controller.core.policy import PolicyError, PolicyInvalid
 from controller.core.refusals import Refused
+from controller.db.trouble import Unavailable
 from controller.problems import FieldError, Problem, response
+from controller.trust.authority import AuthorityAway
 
 log = logging.getLogger(__name__)
 
@@ -23,11 +26,28 @@ def of_refusal(refused: Refused) -> Problem:
     return Problem(_STATUS[refused.kind], refused.message, errors)
 
 
+def of_place(error: PolicyError) -> FieldError:
+    """Something about a policy, with its place."""
+    return FieldError(**asdict(error) | {"suggestion": error.suggestion or None})
+
+
 def of_policy(invalid: PolicyInvalid) -> Problem:
     """A policy's errors, each with its place."""
-    errors = [FieldError(**asdict(error)) for error in invalid.errors]
+    errors = [of_place(error) for error in invalid.errors]
     count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
     return Problem(422, f"The policy has {count}: {invalid.errors[0]}", errors, slug="policy-invalid")
+
+
+def of_trouble(away: Unavailable) -> Problem:
+    """The database cannot be reached, or cannot do it now."""
+    log.error("database: %s", away)
+    return Problem(503, f"The database cannot do this now: {away}.", headers={"Retry-After": "1"})
+
+
+def of_constraint(error: IntegrityError) -> Problem:
+    """The last word on who was first is the database's."""
+    log.warning("refused by a constraint: %s", error.orig)
+    return Problem(409, "Somebody else has just made, taken or removed something that this request is about.")
 
 
 def of_validation(error: RequestValidationError) -> Problem:
@@ -62,6 +82,9 @@ def install(app: FastAPI) -> None:
 
     handle(Problem, lambda problem: problem)
     handle(Refused, of_refusal)
+    handle(Unavailable, of_trouble)
+    handle(AuthorityAway, lambda away: Problem(503, str(away), headers={"Retry-After": "60"}))
+    handle(IntegrityError, of_constraint)
     handle(PolicyInvalid, of_policy)
     handle(RequestValidationError, of_validation)
     handle(HTTPException, _of_http)

@@ -23,7 +23,9 @@ ETAG = {"ETag": {"description": "The object's entity tag.", "schema": {"type": "
 class Revised(Protocol):
     """A row that counts its changes."""
 
-    revision: int
+    @property
+    def revision(self) -> int:
+        """How often, or as which, it was changed."""
 
 
 def etag(row: Revised) -> str:

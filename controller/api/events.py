@@ -1,6 +1,6 @@
 """Events: a stream for those who watch, a page for those who look back."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -10,10 +10,11 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from controller.api import pages, streams
-from controller.api.access import Operator, Running
+from controller.api.access import Operator, Running, Still
 from controller.api.openapi import errors
 from controller.db import events as table
 from controller.db.events import EventRow
+from controller.db.trouble import Unavailable
 from controller.region import Region
 
 router = APIRouter(prefix="/api/v1/events", tags=["events"], dependencies=[Operator])
@@ -50,6 +51,7 @@ class Events(BaseModel):
 async def index(
     request: Request,
     region: Running,
+    still: Still,
     after: Annotated[int | None, Query(ge=0, le=2**63 - 1, description="Only events with a greater id.")] = None,
     limit: pages.Limit = 100,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=40)] = None,
@@ -67,15 +69,18 @@ async def index(
     if start is None:
         async with region.database.read() as session:
             start = await table.latest(session)
-    return streams.respond(_stream(region, start))
+    return streams.respond(streams.while_allowed(_stream(region, start), still))
 
 
-async def _stream(region: Region, seen: int) -> AsyncIterator[bytes]:
+async def _stream(region: Region, seen: int) -> AsyncGenerator[bytes, None]:
     with region.bell.listen() as wake:
         yield streams.OPENING
         while True:
-            async with region.database.read() as session:
-                rows = await table.after(session, seen, BATCH)
+            try:
+                async with region.database.read() as session:
+                    rows = await table.after(session, seen, BATCH)
+            except Unavailable:  # whoever follows comes back, and goes on where this ends
+                return
             for row in rows:
                 yield _event(row)
                 seen = row.id

@@ -1,5 +1,7 @@
 """Whether the controller lives, whether it can work, and its metrics. Open to all: they tell nothing of anybody."""
 
+import asyncio
+
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
@@ -10,6 +12,9 @@ from controller.metrics import MEDIA_TYPE
 
 router = APIRouter(tags=["health"])
 
+PATIENCE = 2.0
+"""Seconds in which the database answers, or the controller is not ready."""
+
 
 class Health(BaseModel):
     """The process answers."""
@@ -18,13 +23,18 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """`route_servers` in step and `agents` connected are for information: a change is never refused for their sake."""
+    """`replica` is this controller's name, `leading` whether it does the background work of all. `route_servers` in
+    step, `agents` connected, and whether the `policy` in force can be read and its tests hold are for information: a
+    change is never refused for their sake."""
 
     ready: bool
     database: bool
+    replica: str
+    leading: bool
     generation: int
     route_servers: dict[str, bool]
     agents: int
+    policy: bool
 
 
 @router.get("/healthz", summary="Liveness")
@@ -41,13 +51,20 @@ async def health() -> Health:
 )
 async def ready(region: Running) -> Response:
     """Ready when the database answers and the controller is not stopping."""
-    database = await region.database.answers()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            database = await region.database.answers()
+    except TimeoutError:
+        database = False
     state = Readiness(
         ready=database and not region.stopping.is_set(),
         database=database,
+        replica=region.replicas.name,
+        leading=region.leadership.leading,
         generation=region.intent.generation,
         route_servers={server.name: server.reachable for server in region.changes.route_servers},
         agents=region.agents.connected,
+        policy=region.drift.found.well,
     )
     return JSONResponse(state.model_dump(mode="json"), 200 if state.ready else 503)
 
@@ -62,6 +79,7 @@ async def metrics(region: Running) -> Response:
     """In the exposition format."""
     gauges, intent = region.metrics, region.intent
     gauges.generation.set(intent.generation)
+    gauges.leading.set(region.leadership.leading)
     gauges.agents.set(region.agents.connected)
     gauges.cloudlets.set(len(intent.cloudlets))
     gauges.endpoints.set(len(intent.endpoints))

@@ -1,9 +1,9 @@
 """Leases, as operators see and make them. Agents ask for theirs under `/agent`."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict
 
 from controller.api import etags, pages
@@ -11,16 +11,15 @@ from controller.api.access import Operator, Running
 from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import Body, IdPath, Name
-from controller.core.names import NAME_PATTERN
+from controller.api.types import Body, IdPath, Name, NameFilter
+from controller.core.addresses import address6
 from controller.core.refusals import missing
 from controller.db import leases as table
 from controller.db.base import now
 from controller.db.leases import LeaseRow
+from controller.region import Region
 
 router = APIRouter(prefix="/api/v1/leases", tags=["leases"], dependencies=[Operator])
-
-Filter = Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)]
 
 
 class NewLease(Body):
@@ -34,13 +33,14 @@ class NewLease(Body):
 
 
 class Lease(BaseModel):
-    """An address held until `expires_at`."""
+    """An address held until `expires_at`; `address6` is the same half of the same pair, where the LAN has IPv6."""
 
     id: int
     endpoint: str
     device: str
     kind: Literal["md", "vm"]
     address: str
+    address6: str | None
     mac: str | None
     client_id: str | None
     hostname: str | None
@@ -59,21 +59,21 @@ async def create(body: NewLease, region: Running, response: Response) -> Lease:
         region.metrics.leases.inc()
     else:
         response.status_code = 200
-    return _answer(lease, response)
+    return _answer(lease, region, response)
 
 
 @router.get("", responses=errors(), summary="List leases")
 async def index(
     region: Running,
-    endpoint: Filter = None,
-    device: Filter = None,
+    endpoint: NameFilter = None,
+    device: NameFilter = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Lease]:
     """Those that have not expired, oldest first."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after_number(cursor), limit + 1, now(), endpoint, device)
-    return pages.page(rows, limit, lambda row: row.id, _shown)
+    return pages.page(rows, limit, lambda row: row.id, lambda row: _shown(row, region))
 
 
 @router.get("/{id}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a lease")
@@ -83,13 +83,13 @@ async def show(id: IdPath, region: Running, response: Response) -> Lease:
         row = await table.get(session, id, now())
     if row is None:
         raise missing("lease", str(id))
-    return _answer(row, response)
+    return _answer(row, region, response)
 
 
 @router.post("/{id}/renew", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Renew a lease")
 async def renew(id: IdPath, region: Running, response: Response, if_match: IfMatch = None) -> Lease:
     """Starts its time anew."""
-    return _answer(await region.leases.renew(id, lambda row: etags.check(row, if_match)), response)
+    return _answer(await region.leases.renew(id, lambda row: etags.check(row, if_match)), region, response)
 
 
 @router.delete("/{id}", status_code=204, responses=errors(404, 412), summary="Release a lease")
@@ -98,10 +98,12 @@ async def release(id: IdPath, region: Running, if_match: IfMatch = None) -> None
     await region.leases.release(id, lambda row: etags.check(row, if_match))
 
 
-def _answer(row: LeaseRow, response: Response) -> Lease:
+def _answer(row: LeaseRow, region: Region, response: Response) -> Lease:
     response.headers["ETag"] = etags.etag(row)
-    return _shown(row)
+    return _shown(row, region)
 
 
-def _shown(row: LeaseRow) -> Lease:
-    return Lease(**{name: getattr(row, name) for name in Lease.model_fields})
+def _shown(row: LeaseRow, region: Region) -> Lease:
+    columns = {name: getattr(row, name) for name in Lease.model_fields if name != "address6"}
+    lan = region.intent.endpoints.get(row.endpoint)
+    return Lease(**columns, address6=address6(lan.prefix, lan.prefix6, row.address) if lan else None)

@@ -21,6 +21,7 @@ _DETAILS = {
     "413": "The body is too large.",
     "415": "The body's media type is not one of those accepted.",
     "422": "A value is wrong; `errors` says which and why.",
+    "429": "Too many requests; `Retry-After` says when there may be more.",
     "500": "A defect in the controller.",
     "502": "No route server could be asked.",
     "503": "Not now; `Retry-After` says when to try again.",
@@ -29,7 +30,9 @@ _DETAILS = {
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors of an operation, beside those that all have."""
-    return {status: {"description": _DETAILS[str(status)]} for status in (400, 401, 403, 413, 422, 500, *statuses)}
+    return {
+        status: {"description": _DETAILS[str(status)]} for status in (400, 401, 403, 413, 422, 429, 500, 503, *statuses)
+    }
 
 
 IDEMPOTENCY_KEY = {

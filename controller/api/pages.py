@@ -34,16 +34,30 @@ def after(cursor: str | None) -> str:
     except (binascii.Error, UnicodeError):
         key = ""
     if not key or not key.isprintable():
-        raise Problem(422, "The cursor is not one of ours.", [FieldError(field="cursor", message="not a cursor")])
+        raise not_ours()
     return key
+
+
+def after_pair(cursor: str | None) -> tuple[str, str]:
+    """As `after`, for items that two names tell apart, with a space between them."""
+    key = after(cursor)
+    one, space, other = key.partition(" ")
+    if key and not space:
+        raise not_ours()
+    return one, other
 
 
 def after_number(cursor: str | None) -> int:
     """As `after`, for items that are numbered."""
     key = after(cursor) or "0"
     if not (key.isascii() and key.isdigit() and len(key) < 19):
-        raise Problem(422, "The cursor is not one of ours.", [FieldError(field="cursor", message="not a cursor")])
+        raise not_ours()
     return int(key)
+
+
+def not_ours() -> Problem:
+    """Of a cursor that no page has given."""
+    return Problem(422, "The cursor is not one of ours.", [FieldError(field="cursor", message="not a cursor")])
 
 
 def page(rows: Sequence[Row], limit: int, key: Callable[[Row], object], item: Callable[[Row], T]) -> Page[T]:

@@ -1,28 +1,38 @@
-"""Policy: check what a file says, see what is in force, put another in force."""
+"""Policy: check what a file says, plan what it would do, put it in force, see what is in force and what has drifted."""
 
 import asyncio
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
-from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller.api.access import Operator, Running
+from controller.api.access import Calling, Operator, Running
+from controller.api.applying import Application, Terms, etag, refuse_failing
 from controller.api.changes import ConfirmWithin, DryRun
+from controller.api.errors import of_place
+from controller.api.etags import ETAG, IfMatch
+from controller.api.filters import Filtered, filtered
 from controller.api.openapi import errors
-from controller.core import policies
-from controller.core.intent import Intent
-from controller.core.policy import Plan, Policy, parse
-from controller.db import events
+from controller.core.policy import Policy, parse
+from controller.core.promises import Outcome, Result
 from controller.db import policies as table
-from controller.outcomes import ChangeResult
-from controller.problems import Problem
+from controller.outcomes import ChangeResult, Steps
+from controller.problems import FieldError, Problem
+from controller.region import Region
 
 router = APIRouter(prefix="/api/v1/policy", tags=["policy"], dependencies=[Operator])
 
 MEDIA_TYPES = ("application/yaml", "application/x-yaml", "text/yaml", "text/plain")
 FileName = Annotated[str, Query(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", description="For messages only.")]
+Strict = Annotated[bool, Query(description="Refuse what is only warned of.")]
+AllowDisconnect = Annotated[bool, Query(description="Even if devices are cut off from running VMs.")]
+HoldBack = Annotated[bool, Query(description="Even if endpoints are held back to which no tenant has consented.")]
+CountConsented = Annotated[bool, Query(description="These count as consented to: their tenants have said so before.")]
+Planned = Annotated[
+    str | None,
+    Query(pattern=r"^[0-9]{1,10}-[0-9a-f]{12}$", description="Only if the plan is still the one with this mark."),
+]
 EXAMPLE = "apiVersion: weft/v1\nvcps:\n  blue:\n    members: [c1-lan, c2-lan]\n"
 BODY: dict[str, Any] = {
     "requestBody": {
@@ -32,88 +42,226 @@ BODY: dict[str, Any] = {
 }
 
 
-class Membership(BaseModel):
-    """An endpoint that joins or leaves a pool."""
+class Test(BaseModel):
+    """A test inside a policy, and what came out. `said` has its place in the file."""
 
-    vcp: str
-    endpoint: str
+    name: str
+    outcome: Outcome
+    expected: str
+    got: str
+    why: list[str]
+    said: FieldError
 
 
-class Steps(BaseModel):
-    """What a policy changes. Pools in `create` are made, those in `delete` removed with their members; `adopt` names
-    pools made over REST that come under the policy, `describe` those whose description changes."""
+class Tested(BaseModel):
+    """`ok` when no test fails; those that are skipped need more than there is."""
 
-    create: list[str]
-    adopt: list[str]
-    describe: list[str]
-    delete: list[str]
-    join: list[Membership]
-    leave: list[Membership]
+    ok: bool
+    tests: list[Test]
 
 
 class Checked(BaseModel):
-    """A policy without errors, and what it would change."""
+    """A policy without errors, what it would change, and what somebody should look at."""
 
     ok: bool = True
     plan: Steps
+    warnings: list[FieldError]
+
+
+class CutOff(BaseModel):
+    """A device that would lose its VM: the endpoints that they have leases at, and the pool that joins them now."""
+
+    device: str
+    md: str
+    vm: str
+    vcp: str
+    at: FieldError
+
+
+class Struck(BaseModel):
+    """A lease that the other address plan would not give."""
+
+    endpoint: str
+    device: str
+    kind: str
+    address: str
+    why: str
+
+
+class Planned_(Checked):  # noqa: N801 - the parameter has the name
+    """What would happen. `planned` is the plan's mark, and `etag` that of the policy in force, of `revision`: given to
+    an application, it does exactly this or nothing. `change` is what would be sent to whom. While somebody is in
+    `disconnects` an application is refused, unless it is told to go on; and while some are in `unconsented`, endpoints
+    in force whose tenants are asked from now on, unless it is told to hold them back or to count them. `filters` is
+    what access rules come to."""
+
+    model_config = {"title": "Planned"}
+
+    revision: int | None
+    etag: str
+    generation: int
+    planned: str
+    disconnects: list[CutOff]
+    unconsented: list[str]
+    leases: list[Struck]
+    tests: list[Test]
+    filters: list[Filtered]
+    change: ChangeResult
 
 
 class Applied(ChangeResult):
-    """A policy in force, and what it changed."""
+    """A policy in force, its revision and entity tag, and what it changed. A rehearsal makes no revision."""
 
+    revision: int | None
+    etag: str
     plan: Steps
+    warnings: list[FieldError]
+    disconnects: list[CutOff]
 
 
 class InForce(BaseModel):
     """The policy that was applied last; empty before the first."""
 
+    revision: int | None
     filename: str | None
     text: str
     generation: int | None
     applied_at: datetime | None
 
 
-@router.get("", responses=errors(), summary="Show the policy in force")
-async def show(region: Running) -> InForce:
+class Drift(BaseModel):
+    """What applying the policy in force anew would change: the region is not as it says. `failing` are tests inside it
+    that fail by now, `trouble` why a later revision cannot be read."""
+
+    drift: bool
+    revision: int | None
+    plan: Steps
+    failing: list[FieldError]
+    trouble: list[FieldError]
+
+
+@router.get("", responses=errors() | {200: {"headers": ETAG}}, summary="Show the policy in force")
+async def show(region: Running, response: Response) -> InForce:
     """As it was applied, word for word."""
     async with region.database.read() as session:
         row = await table.latest(session)
+    response.headers["ETag"] = etag(row)
     if row is None:
-        return InForce(filename=None, text="", generation=None, applied_at=None)
-    return InForce(filename=row.filename, text=row.text, generation=row.generation, applied_at=row.applied_at)
+        return InForce(revision=None, filename=None, text="", generation=None, applied_at=None)
+    return InForce(
+        revision=row.id, filename=row.filename, text=row.text, generation=row.generation, applied_at=row.applied_at
+    )
 
 
 @router.post("/check", responses=errors(415), openapi_extra=BODY, summary="Check a policy")
-async def check(request: Request, region: Running, filename: FileName = "policy.yaml") -> Checked:
-    """Says what it would change; changes nothing. Errors name file, line and column."""
-    policy = await _parsed(await _text(request), filename)
-    return Checked(plan=_steps(policies.apply(region.intent, policy).plan))
+async def check(
+    request: Request, region: Running, filename: FileName = "policy.yaml", strict: Strict = False
+) -> Checked:
+    """Says what it would change; changes nothing. Errors, and tests inside that fail, name file, line and column."""
+    application = await _application(request, region, filename, Terms(strict=strict))
+    refuse_failing(await application.foresee(region.database))
+    return Checked(plan=Steps.of(application.look.result.plan), warnings=_warnings(application))
 
 
-@router.post("/apply", responses=errors(409, 415), openapi_extra=BODY, summary="Apply a policy")
+@router.post("/test", responses=errors(415), openapi_extra=BODY, summary="Run the tests inside a policy")
+async def test(request: Request, region: Running, filename: FileName = "policy.yaml") -> Tested:
+    """Against the region as the policy would make it. That one fails is an answer, not an error."""
+    application = await _application(request, region, filename, Terms())
+    look = await application.foresee(region.database)
+    return Tested(ok=not any(found.refuses for found in look.tests), tests=[_test(found) for found in look.tests])
+
+
+@router.post("/plan", responses=errors(409, 415), openapi_extra=BODY, summary="Plan a policy")
+async def plan(
+    request: Request,
+    region: Running,
+    caller: Calling,
+    filename: FileName = "policy.yaml",
+    strict: Strict = False,
+    count_consented: CountConsented = False,
+) -> Planned_:
+    """What applying it would do, asked of the route servers as well; changes nothing."""
+    terms = Terms(strict=strict, counted_by=caller.name if count_consented else None)
+    application = await _application(request, region, filename, terms)
+    await application.foresee(region.database)
+    change = await region.changes.apply(
+        application.edit, f"plan policy {filename}", guard=application.rehearsing, dry_run=True
+    )
+    look = application.look
+    return Planned_(
+        plan=Steps.of(look.result.plan),
+        warnings=_warnings(application),
+        revision=look.in_force.row.id if look.in_force.row else None,
+        etag=etag(look.in_force.row),
+        generation=look.before.generation,
+        planned=look.planned,
+        disconnects=_disconnects(application),
+        unconsented=list(look.unconsented),
+        leases=[Struck(**vars(hit.lease), why=hit.why) for hit in look.hits],
+        tests=[_test(found) for found in look.tests],
+        filters=await asyncio.to_thread(filtered, look.before, look.result.intent),
+        change=change,
+    )
+
+
+@router.post("/apply", responses=errors(409, 412, 415), openapi_extra=BODY, summary="Apply a policy")
 async def apply(
     request: Request,
     region: Running,
+    caller: Calling,
     filename: FileName = "policy.yaml",
+    strict: Strict = False,
+    allow_disconnect: AllowDisconnect = False,
+    hold_back: HoldBack = False,
+    count_consented: CountConsented = False,
+    planned: Planned = None,
     dry_run: DryRun = False,
     confirm_within: ConfirmWithin = None,
+    if_match: IfMatch = None,
 ) -> Applied:
-    """All of it in one change, or nothing. Answers when it is in force, as a join does."""
+    """All of it in one change, or nothing. Answers when it is in force, as a join does. `If-Match` is the entity tag of
+    the policy that this one is based on, as a plan tells it: if another one has come into force since, the answer is
+    412 with the difference."""
+    counted_by = caller.name if count_consented else None
+    terms = Terms(strict, allow_disconnect, planned, if_match, "", hold_back, counted_by)
+    application = await _application(request, region, filename, terms)
+    return await put_in_force(application, region, f"apply policy {filename}", confirm_within, dry_run=dry_run)
+
+
+@router.get("/drift", responses=errors(), summary="Show what has drifted")
+async def drift(region: Running) -> Drift:
+    """Compares the region with what the policy in force wants of it."""
+    found = await region.drift.look()
+    return Drift(
+        drift=found.moves > 0,
+        revision=found.in_force.row.id if found.in_force.row else None,
+        plan=Steps.of(found.plan),
+        failing=[of_place(error) for error in found.failing],
+        trouble=[of_place(error) for error in found.in_force.trouble],
+    )
+
+
+async def put_in_force(
+    application: Application, region: Region, cause: str, within: int | None, *, dry_run: bool
+) -> Applied:
+    """Applies, or rehearses it with all that would be refused."""
+    await application.foresee(region.database)
+    done = await region.changes.apply(
+        application.edit, cause, application.record, application.applying, within, dry_run=dry_run
+    )
+    return Applied(
+        **done.model_dump(),
+        revision=application.row.id if application.row else None,
+        etag=etag(application.row),
+        plan=Steps.of(application.look.result.plan),
+        warnings=_warnings(application),
+        disconnects=_disconnects(application),
+    )
+
+
+async def _application(request: Request, region: Region, filename: str, terms: Terms) -> Application:
     text = await _text(request)
-    policy = await _parsed(text, filename)
-    done: list[Plan] = []
-
-    def edit(intent: Intent) -> Intent:
-        result = policies.apply(intent, policy)
-        done.append(result.plan)
-        return result.intent
-
-    async def also(session: AsyncSession, intent: Intent) -> None:
-        table.add(session, filename, text, intent.generation)
-        await events.add(session, "policy-applied", filename, f"policy {filename} at generation {intent.generation}")
-
-    result = await region.changes.apply(edit, f"apply policy {filename}", also, within=confirm_within, dry_run=dry_run)
-    return Applied(**result.model_dump(), plan=_steps(done[-1]))
+    return Application(region.changes, await parsed(text, filename), text, terms)
 
 
 async def _text(request: Request) -> str:
@@ -126,17 +274,27 @@ async def _text(request: Request) -> str:
         raise Problem(400, f"The body is not UTF-8: byte {error.start}.") from None
 
 
-async def _parsed(text: str, filename: str) -> Policy:
+async def parsed(text: str, filename: str) -> Policy:
     """Away from the event loop: a large hostile file may take seconds."""
     return await asyncio.to_thread(parse, text, filename)
 
 
-def _steps(plan: Plan) -> Steps:
-    return Steps(
-        create=[vcp.name for vcp in plan.create],
-        adopt=list(plan.adopt),
-        describe=[name for name, _ in plan.describe],
-        delete=list(plan.delete),
-        join=[Membership(vcp=vcp, endpoint=endpoint) for vcp, endpoint in plan.join],
-        leave=[Membership(vcp=vcp, endpoint=endpoint) for vcp, endpoint in plan.leave],
+def _warnings(application: Application) -> list[FieldError]:
+    found = {*application.policy.warnings, *application.look.result.warnings}
+    return [of_place(warning) for warning in sorted(found)]
+
+
+def _disconnects(application: Application) -> list[CutOff]:
+    found = application.look.disconnects
+    return [CutOff(**vars(one), at=of_place(application.place(one))) for one in found]
+
+
+def _test(found: Result) -> Test:
+    return Test(
+        name=found.name,
+        outcome=found.outcome,
+        expected=found.expected,
+        got=found.got,
+        why=list(found.why),
+        said=of_place(found.said),
     )

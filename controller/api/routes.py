@@ -9,20 +9,20 @@ from pydantic import BaseModel, ConfigDict, IPvAnyNetwork
 from starlette.responses import StreamingResponse
 
 from controller.api import streams
-from controller.api.access import Operator, Running
+from controller.api.access import Operator, Running, Still
 from controller.api.openapi import errors
+from controller.api.types import NameFilter
 from controller.api.watching import watching
-from controller.core.names import NAME_PATTERN
 from controller.core.refusals import invalid
 from controller.problems import Problem
 from controller.propagation import Propagation
 from controller.region import Region
 from controller.routeservers import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
+from controller.wire.names import NAME_PATTERN
 from controller.wire.rulesets import Carried
 
 router = APIRouter(prefix="/api/v1", tags=["routes"], dependencies=[Operator])
 
-NameFilter = Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)]
 Endpoint = Annotated[str, Query(pattern=NAME_PATTERN, max_length=63)]
 Json = dict[str, Any]
 
@@ -83,7 +83,28 @@ class Comparison(BaseModel):
     unreachable: list[str]
 
 
-Reason = Literal["unknown-rt", "foreign-rt", "no-rt", "ambiguous", "duplicate", "family", "redirect", "loop"]
+Reason = Literal[
+    "unknown-rt",
+    "foreign-rt",
+    "no-rt",
+    "ambiguous",
+    "duplicate",
+    "family",
+    "redirect",
+    "loop",
+    "limit",
+    "foreign-rd",
+    "foreign-ve",
+    "labels",
+    "next-hop",
+    "originator",
+    "foreign-mac",
+    "foreign-address",
+    "foreign-prefix",
+    "segment",
+    "route-type",
+    "flowspec",
+]
 
 
 def _selection(
@@ -212,13 +233,15 @@ async def _compared(client: RouteServerClient, query: dict[str, str]) -> Json:
     responses=errors(502) | {200: {"content": streams.CONTENT, "description": "Server-sent events."}},
     summary="Watch routes",
 )
-async def watch(region: Running, selected: Selected, route_server: NameFilter = None) -> StreamingResponse:
+async def watch(
+    region: Running, still: Still, selected: Selected, route_server: NameFilter = None
+) -> StreamingResponse:
     """What happens to routes from now on: `announced`, `withdrawn`, `quarantined`, `sent`, `unsent`, each with
     `route_server`. `watching`: a route server tells everything from now on. `lost`: it does not, until it is `watching`
     again. `cut`: the reader was too slow, and has missed something."""
     await _ask(region, route_server, lambda client: client.routes({**selected, "limit": "1"}))
     servers = [server for server in region.changes.route_servers if route_server in (None, server.name)]
-    return streams.respond(watching(servers, selected, region.stopping))
+    return streams.respond(streams.while_allowed(watching(servers, selected, region.stopping), still))
 
 
 Question = Callable[[RouteServerClient], Awaitable[Json]]

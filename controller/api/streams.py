@@ -2,13 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 from starlette.responses import StreamingResponse
 
+from controller.db.trouble import Unavailable
+
 HEARTBEAT = 15.0
 """Seconds of silence after which a comment line is sent, so that either side finds out when the other is gone."""
+
+LOOK = 1.0
+"""Seconds: nothing is sent for longer than that after its reader may not read any more."""
 
 CONTENT: dict[str, Any] = {
     "text/event-stream": {"schema": {"type": "string", "description": "Server-sent events."}},
@@ -31,6 +38,23 @@ def respond(events: AsyncIterator[bytes]) -> StreamingResponse:
     return StreamingResponse(
         events, media_type="text/event-stream", headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     )
+
+
+async def while_allowed(
+    events: AsyncGenerator[bytes, None], still: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[bytes]:
+    """The events until `still` says no, which is asked before one is sent, or cannot be told."""
+    looked = time.monotonic()
+    async with aclosing(events):
+        async for one in events:
+            if time.monotonic() - looked >= LOOK:
+                try:
+                    if not await still():
+                        return
+                except Unavailable:
+                    return
+                looked = time.monotonic()
+            yield one
 
 
 async def woken(wake: asyncio.Event, stopping: asyncio.Event) -> bool | None:

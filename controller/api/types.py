@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from controller.core.names import CLIENT_ID_PATTERN, MAC_PATTERN, NAME_PATTERN
+from controller.wire.names import CLIENT_ID_PATTERN, MAC_PATTERN, NAME_PATTERN
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
 NamePath = Annotated[str, Path(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
+NameFilter = Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)]
 IdPath = Annotated[int, Path(ge=1, le=2**63 - 1)]
 Mac = Annotated[str, Field(pattern=MAC_PATTERN, description="Lower case, with colons.", examples=["02:00:5e:00:00:01"])]
 ClientId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN, description="DHCP option 61 as lower-case hex.")]

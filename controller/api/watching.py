@@ -1,7 +1,7 @@
 """What happens to routes at several route servers, as one stream of server-sent events."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from controller.api import streams
@@ -20,7 +20,7 @@ Changes = asyncio.Queue[dict[str, Any]]
 
 async def watching(
     servers: Sequence[Propagation], query: dict[str, str], stopping: asyncio.Event
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """Ends when `stopping` is set. A route server that goes away is `lost`, and watched again when it is back."""
     changes: Changes = asyncio.Queue(WAITING)
     tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(_follow(server, query, changes)) for server in servers]

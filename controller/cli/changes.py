@@ -8,7 +8,8 @@ import typer
 from controller.cli.client import Client, path
 from controller.cli.failures import CheckFailed
 from controller.cli.noun import Noun
-from controller.cli.output import at, card, emit, milliseconds, relative, rows, say, table, when
+from controller.cli.output import at, card, emit, milliseconds, plain, relative, rows, say, table, when
+from controller.cli.policy_plans import print_steps
 from controller.cli.session import session
 
 app = Noun("change", "Changes of the rule set, and the ends of those on trial.")
@@ -19,6 +20,9 @@ Waiting = Annotated[
     int | None,
     typer.Argument(metavar="GENERATION", min=0, help="The generation on trial. [default: whichever is]"),
 ]
+FEW = 12
+"""Agents that are listed one by one; of more, those that all went well with are counted."""
+
 COLUMNS = [
     ("GENERATION", at("generation")),
     ("AT (UTC)", lambda row: str(row.get("at"))[:19]),
@@ -83,7 +87,12 @@ def print_change(what: str, change: Change) -> None:
     else:
         say(f"{what}: generation {change['generation']}, not yet in force everywhere")
     if not session.json:
-        _parts(change)
+        if change.get("followed"):
+            say("by the policy:")
+            print_steps(change["followed"])
+            for one in change["followed"].get("out") or []:
+                say(plain(f"! {one['endpoint']} stays out of {one['vcp']}: {one['why']}"))
+        print_parts(change)
         if change.get("confirm_by"):
             by, number = change["confirm_by"], change["generation"]
             say(f"on trial: rolled back {relative(by)}, unless `weft change confirm {number}` comes before")
@@ -95,11 +104,20 @@ def print_change(what: str, change: Change) -> None:
         raise CheckFailed(f"made, but not confirmed within the time allowed by: {who}")
 
 
-def _parts(change: Change) -> None:
+def print_parts(change: Change) -> None:
+    """Who was, or would be, sent what."""
     lines = [_receipt(receipt) for receipt in change.get("route_servers") or []]
     lines += [["✗", f"route server {name}", "not reached", "-"] for name in change.get("unreachable") or []]
     lines += [["✗", f"PE of {name}", "does not take what it is sent", "-"] for name in change.get("behind") or []]
-    for agent in change.get("agents") or []:
+    agents = change.get("agents") or []
+    alike = [agent for agent in agents if change.get("dry_run") or agent["confirmed"]]
+    if len(alike) > FEW:
+        latest = max((agent.get("after_ms") or 0 for agent in alike), default=0)
+        text = "would be told" if change.get("dry_run") else "kernels agree"
+        mark = "·" if change.get("dry_run") else "✓"
+        lines.append([mark, f"agents of {len(alike)} cloudlets", text, milliseconds(latest or None)])
+        agents = [agent for agent in agents if not (change.get("dry_run") or agent["confirmed"])]
+    for agent in agents:
         if change.get("dry_run"):
             lines.append(["·", f"agent of {agent['cloudlet']}", "would be told", "-"])
         else:

@@ -1,4 +1,4 @@
-"""The controller's REST API as the commands use it. The only file that imports httpx."""
+"""The controller's REST API as the commands use it. With `grants.py` the only files that import httpx."""
 
 import os
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from controller.cli import logins
 from controller.cli.failures import Refused, Unreachable, WrongUsage
 from controller.cli.session import session
 
@@ -43,6 +44,18 @@ def transport(url: str) -> httpx.BaseTransport | None:
     return httpx.HTTPTransport(uds=urlsplit(url).path) if url.startswith("unix:") else None
 
 
+def _token(url: str) -> str:
+    """What WEFT_TOKEN_FILE has in it, else WEFT_TOKEN, else that of whoever is logged in there; empty if nobody is.
+    Raises WrongUsage."""
+    if not (file := os.environ.get("WEFT_TOKEN_FILE")):
+        return os.environ.get("WEFT_TOKEN", "") or logins.token(url)
+    try:
+        return Path(file).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise WrongUsage(f"WEFT_TOKEN_FILE: cannot read {file}: {reason}") from None
+
+
 class Client:
     """One conversation with the controller. Methods return decoded JSON and raise Refused or Unreachable."""
 
@@ -56,7 +69,7 @@ class Client:
             raise WrongUsage(f"{self.url!r} is not a controller's URL: it begins with unix://, http:// or https://")
         if parts.scheme == "unix" and not (parts.path and not parts.netloc):
             raise WrongUsage(f"{self.url!r}: a socket's path is absolute, as in unix:///run/weft/controller.sock")
-        token = os.environ.get("WEFT_TOKEN", "")
+        self._token = token = _token(self.url)
         try:
             self._http = httpx.Client(
                 base_url="http://controller" if parts.scheme == "unix" else self.url,
@@ -77,6 +90,16 @@ class Client:
     def get(self, path: str, **params: object) -> Any:
         """One document."""
         return self._send("GET", path, params)
+
+    def text(self, path: str, **params: object) -> Iterator[str]:
+        """Plain text as it comes, however long."""
+        query = {name: _text(value) for name, value in params.items() if value is not None}
+        with (
+            self._failures(),
+            self._http.stream("GET", path, params=query, headers={"Accept": "text/plain"}) as response,
+        ):
+            self._check(response)
+            yield from response.iter_text()
 
     def items(self, path: str, limit: int | None = None, **params: object) -> Iterator[Json]:
         """All items of a list, page by page, or the first `limit`."""
@@ -103,9 +126,14 @@ class Client:
         """A creation or an action."""
         return self._send("POST", path, params, json=body)
 
-    def post_yaml(self, path: str, text: str, **params: object) -> Any:
-        """A policy."""
-        return self._send("POST", path, params, content=text.encode(), headers={"Content-Type": "application/yaml"})
+    def patch(self, path: str, body: Json, **params: object) -> Any:
+        """A change of some properties."""
+        return self._send("PATCH", path, params, json=body)
+
+    def post_yaml(self, path: str, text: str, if_match: str | None = None, **params: object) -> Any:
+        """A policy, which is based on the one with that entity tag."""
+        headers = {"Content-Type": "application/yaml"} | ({"If-Match": if_match} if if_match else {})
+        return self._send("POST", path, params, content=text.encode(), headers=headers)
 
     def delete(self, path: str, **params: object) -> Any:
         """A removal."""
@@ -159,8 +187,8 @@ class Client:
             problem = {}
         title = str(problem.get("title") or response.reason_phrase or "refused")
         lines = _sentences(title, str(problem.get("detail") or f"status {response.status_code}"), problem.get("errors"))
-        if response.status_code == 401 and "WEFT_TOKEN" not in os.environ:
-            lines.append("  WEFT_TOKEN is not set; over a network it holds the operators' token")
+        if response.status_code == 401 and not self._token:
+            lines.append("  WEFT_TOKEN is not set, nor WEFT_TOKEN_FILE; over a network one of them gives your token")
         if response.status_code >= 500:
             raise Unreachable(f"the controller at {self.url} failed:", *lines)
         raise Refused({"status": response.status_code, **problem}, lines)

@@ -8,6 +8,7 @@ from controller.cli.arguments import Cloudlet, DryRun, NewName
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.failures import WrongUsage
+from controller.cli.moves import print_evacuation
 from controller.cli.noun import Noun
 from controller.cli.output import at, card, done, rows, when
 from controller.wire.flavours import Flavour
@@ -73,6 +74,29 @@ def add(
         _token(name, api.post(path("cloudlets"), {k: v for k, v in body.items() if v is not None}), "invited")
 
 
+@app.verb("set", "weft cloudlet set c1 --label city=turin --label tier-\nweft cloudlet set c1 --at 45.07,7.69")
+def set_(
+    name: Cloudlet,
+    label: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE|KEY-", help="Set a label, or take it away with KEY-.")
+    ] = None,
+    place: Annotated[
+        str | None, typer.Option("--at", metavar="LAT,LON", help="Degrees north and east; - for nowhere.")
+    ] = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Say what a cloudlet's labels are, and where it is. The policy in force places its endpoints accordingly."""
+    body: dict[str, Any] = {}
+    if label:
+        body["labels"] = dict(_label_or_none(text) for text in label)
+    if place is not None:
+        body |= dict(zip(("latitude", "longitude"), _place(place), strict=True))
+    if not body:
+        raise WrongUsage("nothing to set: --label or --at")
+    with Client() as api:
+        print_change(f"{name} is described", api.patch(path("cloudlets", name), body, dry_run=dry_run or None))
+
+
 @app.verb("token", "weft cloudlet token c1")
 def token(name: Cloudlet) -> None:
     """A new one-time token; the one before can no longer be used."""
@@ -94,6 +118,13 @@ def drain(name: Cloudlet, dry_run: DryRun = False) -> None:
         print_change(f"{name} drains", api.post(path("cloudlets", name, "drain"), dry_run=dry_run or None))
 
 
+@app.verb("evacuate", "weft cloudlet evacuate c1")
+def evacuate(name: Cloudlet) -> None:
+    """Move all VMs that run there to its neighbours, one move each."""
+    with Client() as api:
+        print_evacuation(name, api.post(path("cloudlets", name, "evacuation")))
+
+
 @app.verb("remove", "weft cloudlet remove c1")
 def remove(name: Cloudlet, dry_run: DryRun = False) -> None:
     """Take a cloudlet with its endpoints, none of them in a pool, out of the region. Its credential ends."""
@@ -106,6 +137,20 @@ def _label(text: str) -> tuple[str, str]:
     if not equals or not key:
         raise WrongUsage(f"--label {text!r}: a label is KEY=VALUE")
     return key, value
+
+
+def _label_or_none(text: str) -> tuple[str, str | None]:
+    return (text[:-1], None) if text.endswith("-") and "=" not in text and len(text) > 1 else _label(text)
+
+
+def _place(text: str) -> tuple[float | None, float | None]:
+    if text == "-":
+        return None, None
+    try:
+        latitude, longitude = map(float, text.split(","))
+    except ValueError:
+        raise WrongUsage(f"--at {text!r}: a place is LATITUDE,LONGITUDE in degrees, such as 45.07,7.69") from None
+    return latitude, longitude
 
 
 def _token(name: str, answer: dict[str, Any], what: str) -> None:

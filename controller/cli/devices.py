@@ -7,7 +7,8 @@ import typer
 from controller.cli.arguments import Device, NewName
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
-from controller.cli.output import at, done, rows
+from controller.cli.output import at, card, done, rows
+from controller.cli.sightings import PLACE
 
 app = Noun("device", "Mobile devices, each with the VM that serves it.")
 
@@ -18,6 +19,7 @@ COLUMNS = [
     ("VM MAC", at("vm", "mac")),
     ("VM CLIENT ID", at("vm", "client_id")),
     ("REGISTERED", lambda row: not row.get("implicit")),
+    ("AT", at("place", "endpoint")),
 ]
 
 
@@ -49,3 +51,14 @@ def remove(name: Device) -> None:
     """Forget a device that holds no lease."""
     with Client() as api:
         done(api.delete(path("devices", name)), f"{name} is removed")
+
+
+@app.verb("where", "weft device where ana")
+def where(name: Device) -> None:
+    """Where a device is taken to be, and where it was last seen."""
+    with Client() as api:
+        place = api.get(path("devices", name))["place"]
+        if place is None:
+            done(None, f"{name} was never seen")
+        else:
+            card({"device": name, **place}, [("DEVICE", at("device")), *PLACE])

@@ -18,10 +18,13 @@ def doctor() -> None:
     else:
         counts = {what.replace("_", " "): count for what, count in answer["checked"].items() if what != "generation"}
         parts = ", ".join(f"{plain(count)} {what}" for what, count in counts.items())
+        say(f"replica {plain(answer.get('replica'))}; {plain(answer.get('leader') or 'none')} leads")
         say(f"generation {plain(answer['checked'].get('generation'))}; compared: {parts or 'nothing'}")
         for difference in differences:
             say(f"✗ {plain(difference['where'])}: {plain(difference['text'])}")
             say(f"    expected {plain(difference['expected'])}; found {plain(difference['found'])}")
+        for name in answer.get("unconsented") or []:
+            say(f"· endpoint {plain(name)} is held back until its tenant consents to it")
         if answer["ok"]:
             say("✓ all agree")
     if not answer["ok"]:

@@ -9,7 +9,7 @@ from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.noun import Noun
-from controller.cli.output import at, card, done, rows
+from controller.cli.output import at, card, done, rows, when
 
 app = Noun("endpoint", "LANs of cloudlets, with their prefix and site route target.")
 
@@ -19,12 +19,18 @@ COLUMNS = [
     ("FLAVOUR", at("flavour")),
     ("PREFIX", at("prefix")),
     ("GATEWAY", at("gateway")),
+    ("PREFIX6", at("prefix6")),
     ("RT", at("rt")),
+    ("TENANT", at("tenant")),
+    ("CONSENT", at("consent", "state")),
     ("VCPS", at("vcps")),
 ]
 DETAILS = [
     *COLUMNS,
+    ("CONSENT BY", at("consent", "by")),
+    ("CONSENT AT", when("consent", "at")),
     ("RD", at("rd")),
+    ("GATEWAY6", at("gateway6")),
     ("INDEX", at("index")),
     ("SITE (VE ID)", at("site")),
     ("VNI", at("vni")),
@@ -51,13 +57,16 @@ def show(name: Endpoint) -> None:
         card(api.get(path("endpoints", name)), DETAILS)
 
 
-@app.verb("add", "weft endpoint add c1-lan --cloudlet c1 --prefix 10.1.0.0/24 --port 'md*' --port eth1")
+@app.verb("add", "weft endpoint add c1-lan --cloudlet c1 --prefix 10.1.0.0/24 --prefix6 2001:db8:1::/64 --port 'md*'")
 def add(
     name: NewName,
     cloudlet: Annotated[str, typer.Option(help="Where the LAN is.", autocompletion=names("cloudlets"))],
     prefix: Annotated[str, typer.Option(help="The LAN's addresses, in CIDR form, /29 or shorter.")],
     gateway: Annotated[
         str | None, typer.Option(help="The cloudlet's own address. [default: the prefix's first]")
+    ] = None,
+    prefix6: Annotated[
+        str | None, typer.Option(help="IPv6 too, in CIDR form, /64 to /125. [default: IPv4 only]")
     ] = None,
     port: Annotated[
         list[str] | None, typer.Option(help="An interface or a pattern; may be given more than once.")
@@ -68,13 +77,24 @@ def add(
     max_routes: Annotated[
         int | None, typer.Option(help="With more routes than this, all are in quarantine. [default: any number]")
     ] = None,
+    tenant: Annotated[str | None, typer.Option(help="Whose LAN it is. [default: the operators' own]")] = None,
 ) -> None:
     """Attach a LAN of a cloudlet. Its site number, and with it its route target, is given now and stays."""
-    body: dict[str, Any] = {"name": name, "cloudlet": cloudlet, "prefix": prefix, "gateway": gateway}
+    body: dict[str, Any] = {
+        "name": name,
+        "cloudlet": cloudlet,
+        "prefix": prefix,
+        "gateway": gateway,
+        "prefix6": prefix6,
+    }
     body |= {"ports": port or [], "vni": vni, "mtu": mtu, "lease_seconds": lease_seconds, "max_routes": max_routes}
+    body |= {"tenant": tenant}
     with Client() as api:
         answer = api.post(path("endpoints"), {k: v for k, v in body.items() if v is not None})
-        done(answer, f"{name} is {answer.get('prefix')} at {cloudlet}, site route target {answer.get('rt')}")
+        said = [f"{name} is {answer.get('prefix')} at {cloudlet}, site route target {answer.get('rt')}"]
+        if (answer.get("consent") or {}).get("state") == "waiting":
+            said.append(f"it is held back until tenant {tenant} consents: weft consent give {name}")
+        done(answer, *said)
 
 
 @app.verb("remove", "weft endpoint remove c1-lan")

@@ -24,6 +24,7 @@ class Kind(StrEnum):
 COLUMNS = [
     ("ID", at("id")),
     ("ADDRESS", at("address")),
+    ("ADDRESS6", at("address6")),
     ("KIND", at("kind")),
     ("DEVICE", at("device")),
     ("ENDPOINT", at("endpoint")),

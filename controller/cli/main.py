@@ -4,8 +4,36 @@ import os
 import sys
 from collections.abc import Sequence
 
-from controller.cli import changes, cloudlets, devices, endpoints, events, lab, leases, policies, routes, vcps
+from controller.cli import (
+    access,
+    addresses,
+    audit,
+    certificates,
+    changes,
+    cloudlets,
+    consents,
+    delegations,
+    devices,
+    endpoints,
+    events,
+    lab,
+    leases,
+    moves,
+    neighbours,
+    policy_history,
+    predictions,
+    profiles,
+    replicas,
+    reservations,
+    routes,
+    sightings,
+    tokens,
+    tunnels,
+    vcps,
+    vms,
+)
 from controller.cli.doctor import doctor
+from controller.cli.login import login, logout
 from controller.cli.noun import Format, Noun, Url, set_session
 from controller.cli.session import begin
 
@@ -14,10 +42,43 @@ app = Noun(
     "Joins cloudlets into Virtual Cloud Pools.\n\n"
     "Exit codes: 0 done; 1 a check failed or differences were found; 2 wrong usage; 3 the controller refused; "
     "4 no controller answers.\n\n"
-    "Environment: WEFT_URL says where the controller is, WEFT_TOKEN is the operators' token (not needed on a socket).",
+    "Environment: WEFT_URL says where the controller is; WEFT_TOKEN_FILE is a file with your token, or WEFT_TOKEN the "
+    "token itself (not needed on a socket).",
 )
-for noun in (cloudlets, endpoints, vcps, devices, leases, routes, policies, changes, lab, events):
+for noun in (
+    cloudlets,
+    certificates,
+    endpoints,
+    consents,
+    vcps,
+    devices,
+    vms,
+    moves,
+    predictions,
+    profiles,
+    leases,
+    delegations,
+    addresses,
+    reservations,
+    neighbours,
+    tunnels,
+    sightings,
+    routes,
+    policy_history,
+    access,
+    changes,
+    replicas,
+    lab,
+    events,
+    tokens,
+    audit,
+):
     app.add_typer(noun.app)
+app.verb(
+    "login",
+    "weft login --issuer https://id.example.org/realms/ops\nWEFT_OIDC_ISSUER=https://id.example.org weft login",
+)(login)
+app.verb("logout", "weft logout")(logout)
 app.verb("doctor", "weft doctor\nweft doctor --output json")(doctor)
 
 

@@ -2,18 +2,23 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from controller.cli.session import session
+from controller.wire.logs import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Row = dict[str, Any]
 Column = tuple[str, Callable[[Row], object]]
+CONTROLS = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What `json.dumps` leaves of control characters: C1, and those that change the direction of text."""
+
 WIDE = 200
 """Columns when nobody looks: what is piped is not cut to a terminal's width."""
 
@@ -37,12 +42,12 @@ def plain(value: object) -> str:
         return ", ".join(map(plain, value))
     if isinstance(value, dict):
         return ", ".join(f"{key}={plain(value[key])}" for key in value) or "-"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+    return visible(str(value))
 
 
 def emit(value: object) -> None:
-    """JSON for programs."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    """JSON for programs; what a terminal would obey is escaped, as JSON has it."""
+    print(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def rows(items: Iterable[Row], columns: Sequence[Column], none: str) -> None:
@@ -86,7 +91,7 @@ def card(thing: Row, columns: Sequence[Column]) -> None:
 def say(*lines: str) -> None:
     """Sentences, at once: what is followed may be read by a program."""
     for line in lines:
-        print(line, flush=True)
+        print("\n".join(map(visible, line.split("\n"))), flush=True)
 
 
 def done(thing: object, *lines: str) -> None:

@@ -1,33 +1,51 @@
-"""`weft policy`: pools as text, checked before they are applied."""
+"""`weft policy`: what the region is to be, as text: checked, tested and planned before it is applied."""
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from controller.cli.arguments import ConfirmWithin, DryRun
-from controller.cli.changes import print_change
+from controller.cli.bases import Base, digest, recall, remember
+from controller.cli.changes import print_change, print_parts
 from controller.cli.client import Client, path
 from controller.cli.failures import CheckFailed, Failure, Refused, Unreachable, WrongUsage
 from controller.cli.noun import Noun
-from controller.cli.output import emit, plain, say
+from controller.cli.output import emit, say
+from controller.cli.policy_plans import (
+    print_errors,
+    print_filters,
+    print_harm,
+    print_routes,
+    print_steps,
+    print_tests,
+    print_unconsented,
+)
 from controller.cli.session import session
 
-app = Noun("policy", "Pools and members as YAML: check, plan, apply.")
+app = Noun("policy", "The policy: check, test, plan, apply; its history, and what has drifted.")
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A policy; - is standard input.")]
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Policies; - is standard input.")]
+Offline = Annotated[bool, typer.Option("--offline", help="What the text says by itself; ask no controller.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse what is only warned of.")]
+AllowDisconnect = Annotated[
+    bool, typer.Option("--allow-disconnect", help="Even if devices are cut off from running VMs.")
+]
+HoldBack = Annotated[
+    bool, typer.Option("--hold-back", help="Even if endpoints are cut off until their tenants consent.")
+]
+CountConsented = Annotated[
+    bool, typer.Option("--count-consented", help="Their tenants have consented to endpoints that are in force.")
+]
 Error = dict[str, Any]
 
 
 @app.verb("check", "weft policy check policies/examples/*.yaml\nweft policy check --offline pools.yaml")
-def check(
-    files: Files, offline: Annotated[bool, typer.Option("--offline", help="The form only; ask no controller.")] = False
-) -> None:
-    """Is the policy right? Its form, and, when a controller answers, whether what it names exists."""
-    results = [_check(name, offline) for name in files]
+def check(files: Files, offline: Offline = False, strict: Strict = False) -> None:
+    """Is the policy right? Its form and its tests, and, when a controller answers, whether what it names exists."""
+    results = [_check(name, offline=offline, strict=strict) for name in files]
     if session.json:
         emit(results)
     bad = [result["file"] for result in results if result["errors"]]
@@ -35,35 +53,65 @@ def check(
         raise CheckFailed(f"{', '.join(bad)}: not right")
 
 
-def _check(name: str, offline: bool) -> dict[str, Any]:
-    text = _read(name)
+def _check(name: str, *, offline: bool, strict: bool) -> dict[str, Any]:
+    text = read(name)
     errors, note = _form(name, text), "form only"
+    warnings: list[Error] = []
     if not errors and not offline:
         try:
             with Client() as api:
-                api.post_yaml(path("policy", "check"), text, filename=name)
-            note = "form, and names at the controller"
+                answer = api.post_yaml(path("policy", "check"), text, filename=name, strict=strict or None)
+            warnings, note = answer.get("warnings") or [], "form, and names at the controller"
         except Unreachable as failure:
             note = f"form only; {failure.lines[0]}"
         except Refused as refused:
             errors = _positions(refused)
     if not session.json:
-        _print_errors(errors, text)
+        print_errors(warnings, text, "warning: ")
+        print_errors(errors, text)
         if not errors:
             say(f"{name}: right ({note})")
-    return {"file": name, "ok": not errors, "checked": note, "errors": errors}
+    return {"file": name, "ok": not errors, "checked": note, "errors": errors, "warnings": warnings}
 
 
-@app.verb("plan", "weft policy plan pools.yaml")
-def plan(file: File) -> None:
-    """What would change if the policy were applied."""
-    text = _read(file)
+@app.verb("test", "weft policy test pools.yaml\nweft policy test --offline pools.yaml")
+def test(files: Files, offline: Offline = False) -> None:
+    """Run the tests inside: against the region as the policy would make it, or against the text alone."""
+    failing: list[str] = []
+    results = []
+    for name in files:
+        text = read(name)
+        answer = _tests_offline(name, text) if offline else send("test", name, text)
+        results.append({"file": name, **answer})
+        if not session.json:
+            print_tests(answer["tests"], text)
+            counts = [test["outcome"] for test in answer["tests"]]
+            told = ", ".join(f"{counts.count(o)} {o}" for o in ("passed", "failed", "wrong", "skipped") if o in counts)
+            say(f"{name}: {told or 'no tests'}")
+        if not answer["ok"]:
+            failing.append(name)
+    if session.json:
+        emit(results)
+    if failing:
+        raise CheckFailed(f"{', '.join(failing)}: a policy whose tests fail is not taken")
+
+
+@app.verb("plan", "weft policy plan pools.yaml\nweft policy plan pools.yaml --strict")
+def plan(file: File, strict: Strict = False, count_consented: CountConsented = False) -> None:
+    """What would happen if the policy were applied, and to whom. A later `apply` of it does this, or says why not."""
+    text = read(file)
     with Client() as api:
-        answer = _send(api, "check", file, text)
+        terms: dict[str, Any] = {"strict": strict or None, "count_consented": count_consented or None}
+        answer = send("plan", file, text, api=api, **terms)
+        remember(api.url, file, Base(answer["etag"], answer["planned"], digest(text)))
     if session.json:
         emit(answer)
     else:
-        _print_plan(answer["plan"])
+        _print_plan(answer, text)
+    if answer.get("unconsented") and not count_consented:
+        raise CheckFailed(f"{file}: would be refused, unless it is applied with --hold-back or --count-consented")
+    if answer["disconnects"]:
+        raise CheckFailed(f"{file}: would be refused, unless it is applied with --allow-disconnect")
 
 
 @app.verb(
@@ -71,30 +119,65 @@ def plan(file: File) -> None:
     "weft policy apply pools.yaml\nweft policy apply pools.yaml --dry-run\n"
     "weft policy apply pools.yaml --confirm-within 60",
 )
-def apply(file: File, dry_run: DryRun = False, confirm_within: ConfirmWithin = None) -> None:
-    """Make the pools what the policy says. Pools made over REST that it does not name stay."""
-    text = _read(file)
+def apply(
+    file: File,
+    dry_run: DryRun = False,
+    confirm_within: ConfirmWithin = None,
+    strict: Strict = False,
+    allow_disconnect: AllowDisconnect = False,
+    hold_back: HoldBack = False,
+    count_consented: CountConsented = False,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Whatever was planned before, and whoever applied something since.")
+    ] = False,
+) -> None:
+    """Put the policy in force: what was planned last, or nothing. Pools made over REST that it does not name stay."""
+    text = read(file)
+    terms: dict[str, Any] = {"strict": strict or None, "allow_disconnect": allow_disconnect or None}
+    terms |= {"dry_run": dry_run or None, "confirm_within": confirm_within}
+    terms |= {"hold_back": hold_back or None, "count_consented": count_consented or None}
     with Client() as api:
-        answer = _send(api, "apply", file, text, dry_run=dry_run or None, confirm_within=confirm_within)
+        base = None if anew else recall(api.url, file)
+        try:
+            answer = _apply(api, file, text, base, terms)
+        except Refused as refused:
+            if base is None or refused.problem.get("status") != 412 or "diff" in refused.problem:
+                raise
+            remember(api.url, file, None)  # that was another region, or its database was made anew
+            answer = _apply(api, file, text, None, terms)
+        if not dry_run:
+            remember(api.url, file, Base(answer["etag"]))
     if not session.json:
-        _print_plan(answer["plan"])
+        print_errors(answer.get("warnings") or [], text, "warning: ")
+        print_steps(answer["plan"])
+        print_harm(answer, text)
     print_change(file, answer)
 
 
-@app.verb("show", "weft policy show > pools.yaml")
-def show() -> None:
-    """The policy that was applied last, as it was written."""
-    with Client() as api:
-        answer = api.get(path("policy"))
-    if session.json:
-        emit(answer)
-    elif answer["text"]:
-        sys.stdout.write(answer["text"])
-    else:
-        raise CheckFailed("no policy has been applied")
+def _apply(api: Client, file: str, text: str, base: Base | None, terms: dict[str, Any]) -> dict[str, Any]:
+    """Without a base, what is in force now is the base, and what applying would do now is the plan."""
+    planned = base.plan_of(text) if base else None
+    if base is None:
+        found = send("plan", file, text, api=api, count_consented=terms["count_consented"])
+        base, planned = Base(found["etag"]), found["planned"]
+    return send("apply", file, text, api=api, if_match=base.etag, planned=planned, **terms)
 
 
-def _read(name: str) -> str:
+def _print_plan(answer: dict[str, Any], text: str) -> None:
+    print_errors(answer["warnings"], text, "warning: ")
+    print_steps(answer["plan"])
+    print_filters(answer.get("filters") or [])
+    print_routes(answer["change"])
+    print_parts(answer["change"])
+    print_tests(answer["tests"], text)
+    print_unconsented(answer)
+    print_harm(answer, text)
+    against = f"revision {answer['revision']}" if answer["revision"] else "no policy"
+    say(f"planned at generation {answer['generation']}, against {against}; nothing was changed")
+
+
+def read(name: str) -> str:
+    """The text of a file, or of standard input."""
     try:
         return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -104,32 +187,57 @@ def _read(name: str) -> str:
 
 
 def _form(name: str, text: str) -> list[Error]:
-    """Errors of form, found here without a controller."""
+    """Errors of form, and tests that fail whatever the region is, found here without a controller."""
     try:
         from controller.core.policy import PolicyInvalid, parse
+        from controller.core.promises import alone, run
     except ImportError as error:
         raise Failure(
             f"checking a form needs the Python package {error.name}: install weft with the extra 'cli'"
         ) from None
     try:
-        parse(text, name)
+        policy = parse(text, name)
     except PolicyInvalid as invalid:
         return [vars(error) for error in invalid.errors]
-    return []
+    return [vars(result.said) for result in run(policy, alone(policy.rules)) if result.refuses]
 
 
-def _send(api: Client, verb: str, name: str, text: str, **options: object) -> dict[str, Any]:
-    """The controller's answer; errors with a place are shown with their lines."""
-    errors = _form(name, text)
-    if errors:
-        _print_errors(errors, text)
-        raise CheckFailed(f"{name}: not right; nothing was changed")
+def _tests_offline(name: str, text: str) -> dict[str, Any]:
+    from controller.core.policy import PolicyInvalid, parse
+    from controller.core.promises import alone, run
+
     try:
-        answer = api.post_yaml(path("policy", verb), text, filename=name, **options)
+        policy = parse(text, name)
+    except PolicyInvalid as invalid:
+        print_errors([vars(error) for error in invalid.errors], text)
+        raise CheckFailed(f"{name}: not right") from None
+    found = run(policy, alone(policy.rules))
+    tests = [{"name": r.name, "outcome": str(r.outcome), "said": vars(r.said), "why": list(r.why)} for r in found]
+    return {"ok": not any(result.refuses for result in found), "tests": tests}
+
+
+def send(
+    verb: str, name: str, text: str, *, api: Client | None = None, if_match: str | None = None, **options: object
+) -> dict[str, Any]:
+    """The controller's answer; errors with a place are shown with their lines."""
+    if api is None:
+        with Client() as made:
+            return send(verb, name, text, api=made, if_match=if_match, **options)
+    try:
+        return dict(api.post_yaml(path("policy", verb), text, if_match, filename=name, **options))
     except Refused as refused:
-        _print_errors(_positions(refused), text)
-        raise Refused(refused.problem, [f"{name}: not right; nothing was changed"]) from None
-    return dict(answer)
+        explain(refused, name, text)
+        raise
+
+
+def explain(refused: Refused, name: str, text: str) -> None:
+    """Raises the refusal again, in other words where it is about the text, or about what somebody else did."""
+    problem = refused.problem
+    if diff := problem.get("diff"):
+        raise Refused(problem, [f"{name}: {problem.get('detail')}", *str(diff).splitlines()]) from None
+    print_errors(_positions(refused), text)
+    said = "not right" if problem.get("status") == 422 else str(problem.get("detail"))
+    raise Refused(problem, [f"{name}: {said.rstrip('.')}; nothing was changed"]) from None
 
 
 def _positions(refused: Refused) -> list[Error]:
@@ -141,26 +249,3 @@ def _positions(refused: Refused) -> list[Error]:
     if not found:
         raise refused
     return found
-
-
-def _print_errors(errors: Iterable[Error], text: str) -> None:
-    """As compilers do it: file:line:column, the line, and a caret."""
-    lines = text.splitlines()
-    if session.json:
-        return
-    for error in errors:
-        line, column = int(error["line"]), int(error["column"])
-        print(f"{error['file']}:{line}:{column}: {plain(error['message'])}", file=sys.stderr)
-        if 0 < line <= len(lines):
-            print(f"  {plain(lines[line - 1])}\n  {' ' * (column - 1)}^", file=sys.stderr)
-
-
-def _print_plan(plan: dict[str, Any]) -> None:
-    """One line per step, with the sign that diff uses."""
-    steps = [f"+ VCP {name}" for name in plan["create"]]
-    steps += [f"~ VCP {name} comes under the policy" for name in plan["adopt"]]
-    steps += [f"~ VCP {name} is described anew" for name in plan["describe"]]
-    steps += [f"- VCP {name}" for name in plan["delete"]]
-    steps += [f"+ {step['endpoint']} joins {step['vcp']}" for step in plan["join"]]
-    steps += [f"- {step['endpoint']} leaves {step['vcp']}" for step in plan["leave"]]
-    say(*(map(plain, steps) if steps else ["nothing to change"]))

@@ -51,6 +51,18 @@ class Reason(StrEnum):
     FAMILY = "family"
     REDIRECT = "redirect"
     LOOP = "loop"
+    LIMIT = "limit"
+    FOREIGN_RD = "foreign-rd"
+    FOREIGN_VE = "foreign-ve"
+    LABELS = "labels"
+    NEXT_HOP = "next-hop"
+    ORIGINATOR = "originator"
+    FOREIGN_MAC = "foreign-mac"
+    FOREIGN_ADDRESS = "foreign-address"
+    FOREIGN_PREFIX = "foreign-prefix"
+    SEGMENT = "segment"
+    ROUTE_TYPE = "route-type"
+    FLOWSPEC = "flowspec"
 
 
 COMMON = [

@@ -18,6 +18,9 @@ Kind = Literal["md", "vm"]
 MIN_HOST_BITS = 3
 """A /29 (IPv6: /125) is the smallest LAN with a gateway, one pair and room for the reserved one."""
 
+MIN_MTU6 = 1280
+"""Bytes that every IPv6 link carries (RFC 8200, section 5)."""
+
 
 class PlanError(ValueError):
     """A prefix or an address that the plan has no place for. The message names it and says why."""
@@ -44,14 +47,17 @@ def parse_prefix(text: str) -> Network:
 
 @dataclass(frozen=True)
 class AddressPlan:
-    """The arithmetic of one LAN. Pairs are counted from 0."""
+    """The arithmetic of one LAN in one family. Pairs are counted from 0, and a number stands for the same pair in both
+    families: of two plans the smaller one says how many there are. `other` is the LAN's other family, if it has one.
+    """
 
     network: Network
+    other: Network | None = None
 
     @classmethod
-    def of(cls, prefix: str) -> "AddressPlan":
-        """The plan of a prefix in CIDR form; raises PlanError."""
-        return cls(parse_prefix(prefix))
+    def of(cls, prefix: str, other: str | None = None) -> "AddressPlan":
+        """The plan of a prefix in CIDR form, beside that of the other family's; raises PlanError."""
+        return cls(parse_prefix(prefix), parse_prefix(other) if other is not None else None)
 
     @cached_property
     def _base(self) -> int:
@@ -73,8 +79,9 @@ class AddressPlan:
 
     @property
     def capacity(self) -> int:
-        """How many pairs the LAN holds."""
-        return self.network.num_addresses // 2 - 2
+        """How many pairs the LAN holds: with a /24 and a /64 as many as the /24."""
+        sizes = [network.num_addresses for network in (self.network, self.other) if network is not None]
+        return min(sizes) // 2 - 2
 
     def pair(self, index: int) -> tuple[Address, Address]:
         """The MD's and the VM's address of pair `index`; raises PlanError outside 0..capacity-1."""
@@ -94,7 +101,7 @@ class AddressPlan:
         offset = int(address) - self._base
         index = offset // 2 - 1
         if not 0 <= index < self.capacity:
-            raise PlanError(f"{address} is {self._role(offset)} of {self.network}, not an address of a pair")
+            raise PlanError(f"{address} is {self._role(offset)}, not an address of a pair of {self.network}")
         return index
 
     def kind_of(self, address: Address) -> Kind:
@@ -117,4 +124,13 @@ class AddressPlan:
     def _role(self, offset: int) -> str:
         last = self.network.num_addresses - 1
         names = {0: "the network address", 1: "the gateway", last - 1: "the reserved address"}
-        return names.get(offset, "the broadcast address" if self.network.version == 4 else "the last address")
+        names[last] = "the broadcast address" if self.network.version == 4 else "the last address"
+        return names.get(offset, f"beyond the pairs of {self.other}, the LAN's other prefix")
+
+
+def address6(prefix: str, prefix6: str | None, address: str) -> str | None:
+    """The IPv6 address that goes with a leased IPv4 one; None on a LAN without IPv6."""
+    if prefix6 is None:
+        return None
+    plan, plan6, leased = AddressPlan.of(prefix, prefix6), AddressPlan.of(prefix6, prefix), ip_address(address)
+    return str(plan6.address(plan.index_of(leased), plan.kind_of(leased)))

@@ -25,10 +25,11 @@ class Fabric:
 
 
 def desired(intent: Intent, cloudlet: Cloudlet, fabric: Fabric) -> wire.Desired:
-    """The whole desired state. A cloudlet that may not speak yet gets an empty one: no speakers, no endpoints.
+    """The whole desired state. A cloudlet that may not speak yet gets an empty one: no speakers, no endpoints. An
+    endpoint that is held back is in none.
 
     Version and generation are both the generation at which this cloudlet's document last changed."""
-    endpoints = intent.endpoints_of.get(cloudlet.name, ()) if cloudlet.speaks else ()
+    endpoints = _in_force(intent, cloudlet.name) if cloudlet.speaks else ()
     return wire.Desired(
         version=cloudlet.version,
         generation=cloudlet.version,
@@ -39,6 +40,10 @@ def desired(intent: Intent, cloudlet: Cloudlet, fabric: Fabric) -> wire.Desired:
         speakers=list(fabric.speakers) if cloudlet.speaks else [],
         endpoints=[_endpoint(e, intent, cloudlet, fabric.asn) for e in endpoints],
     )
+
+
+def _in_force(intent: Intent, cloudlet: str) -> tuple[Endpoint, ...]:
+    return tuple(e for e in intent.endpoints_of.get(cloudlet, ()) if not intent.held(e.name))
 
 
 def _endpoint(of: Endpoint, intent: Intent, cloudlet: Cloudlet, asn: int) -> wire.Endpoint:
@@ -58,6 +63,8 @@ def _endpoint(of: Endpoint, intent: Intent, cloudlet: Cloudlet, asn: int) -> wir
         mtu=of.mtu,
         lease_seconds=of.lease_seconds,
         remotes=[_remote(intent.endpoints[name], intent) for name in sorted(intent.remotes(of.name))],
+        prefix6=of.prefix6,
+        gateway6=of.gateway6,
     )
 
 
@@ -69,12 +76,13 @@ def _remote(of: Endpoint, intent: Intent) -> wire.Remote:
         prefix=of.prefix,
         vtep=cloudlet.vtep,
         ve_id=of.site if cloudlet.pe is Flavour.VPLS else None,
+        prefix6=of.prefix6,
     )
 
 
 def tunnels(intent: Intent, cloudlet: str) -> Tunnels:
     """The tunnels a cloudlet should have, as a report will name them."""
-    return {e.name: _keys(intent, e.name) for e in intent.endpoints_of.get(cloudlet, ())}
+    return {e.name: _keys(intent, e.name) for e in _in_force(intent, cloudlet)}
 
 
 def _keys(intent: Intent, endpoint: str) -> frozenset[TunnelKey]:

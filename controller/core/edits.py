@@ -1,14 +1,15 @@
 """Edits of the intent: pure, each raises Refused or gives the intent that follows. The generation is not theirs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv4Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 
-from controller.core.addresses import AddressPlan, PlanError
+from controller.core.addresses import MIN_MTU6, AddressPlan, PlanError
 from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
-from controller.core.pools import check_join, check_lan, network
+from controller.core.pools import check_join, check_lan
 from controller.core.refusals import conflict, invalid, missing
-from controller.core.sites import MAX_INDEX, MAX_SITE, allot
+from controller.core.sites import MAX_INDEX, allot
+from controller.core.tenants import no_place
 from controller.wire.flavours import Flavour
 
 DEFAULT_VNI = 10000
@@ -24,23 +25,63 @@ def add_cloudlet(intent: Intent, cloudlet: Cloudlet, speakers: Iterable[str]) ->
         raise invalid("vtep", f"{vtep} is not an address that a host can have")
     if cloudlet.name in intent.cloudlets:
         raise conflict(f"there is a cloudlet {cloudlet.name!r} already", "name")
-    for other in intent.cloudlets.values():
-        if other.vtep == str(vtep):
-            raise conflict(f"{vtep} is the VTEP of cloudlet {other.name}", "vtep")
+    if owner := intent.vteps.owner(str(vtep)):
+        raise conflict(f"{vtep} is the VTEP of cloudlet {owner}", "vtep")
     if str(vtep) in set(speakers):
         raise conflict(f"{vtep} is a route server's address", "vtep")
-    for endpoint in intent.endpoints.values():
-        if vtep in network(endpoint.prefix):
-            raise conflict(f"{vtep} is inside {endpoint.prefix}, the LAN of {endpoint.name}", "vtep")
+    for name in intent.lans.around(vtep):
+        raise conflict(f"{vtep} is inside {intent.endpoints[name].prefix}, the LAN of {name}", "vtep")
     return intent.with_cloudlet(replace(cloudlet, vtep=str(vtep)))
 
 
-def set_state(intent: Intent, name: str, state: State, *, credential: str | None = None) -> Intent:
-    """Moves a cloudlet to another state, with a new credential if one is given."""
+def set_state(intent: Intent, name: str, state: State) -> Intent:
+    """Moves a cloudlet to another state."""
+    if name not in intent.cloudlets:
+        raise missing("cloudlet", name)
+    return intent.with_cloudlet(replace(intent.cloudlets[name], state=state))
+
+
+def enrol(intent: Intent, name: str, state: State, credential: str, key: str | None) -> Intent:
+    """Moves a cloudlet to another state, with a new credential, and the key that it is bound to, if it is."""
+    if name not in intent.cloudlets:
+        raise missing("cloudlet", name)
+    enrolled = replace(intent.cloudlets[name], state=state, credential=credential, key=key, revoked=False)
+    return intent.with_cloudlet(enrolled)
+
+
+def bind(intent: Intent, name: str, key: str) -> Intent:
+    """The credential of a cloudlet is good only together with a certificate for that key from now on."""
+    if name not in intent.cloudlets:
+        raise missing("cloudlet", name)
+    return intent.with_cloudlet(replace(intent.cloudlets[name], key=key))
+
+
+def end_credential(intent: Intent, name: str) -> Intent:
+    """What a cloudlet's agent has is good for nothing any more, and its PE's session ends. It stays a member until
+    somebody says otherwise, and is one again when its agent has enrolled anew."""
+    if name not in intent.cloudlets:
+        raise missing("cloudlet", name)
+    return intent.with_cloudlet(replace(intent.cloudlets[name], credential=None, key=None, revoked=True))
+
+
+def describe(
+    intent: Intent,
+    name: str,
+    *,
+    labels: Mapping[str, str] | None = None,
+    position: tuple[float | None, float | None] | None = None,
+) -> Intent:
+    """Says what a cloudlet's labels are, where it is, or both: latitude and longitude, WGS-84 degrees, or neither."""
     if name not in intent.cloudlets:
         raise missing("cloudlet", name)
     cloudlet = intent.cloudlets[name]
-    return intent.with_cloudlet(replace(cloudlet, state=state, credential=credential or cloudlet.credential))
+    latitude, longitude = (cloudlet.latitude, cloudlet.longitude) if position is None else position
+    if (latitude is None) != (longitude is None):
+        raise invalid("latitude" if latitude is None else "longitude", "a place has both latitude and longitude")
+    described = replace(
+        cloudlet, labels=cloudlet.labels if labels is None else labels, latitude=latitude, longitude=longitude
+    )
+    return intent if described == cloudlet else intent.with_cloudlet(described)
 
 
 def approve(intent: Intent, name: str) -> Intent:
@@ -71,8 +112,10 @@ def remove_cloudlet(intent: Intent, name: str) -> Intent:
     return intent.without_cloudlet(name)
 
 
-def add_endpoint(intent: Intent, endpoint: Endpoint, speakers: Iterable[str]) -> Intent:
-    """Gives a cloudlet a LAN. Site number and index are allotted here; an empty gateway means the plan's own."""
+def add_endpoint(intent: Intent, endpoint: Endpoint, speakers: Iterable[str], asn: int = 64512) -> Intent:
+    """Gives a cloudlet a LAN. Site number and index are allotted here; an empty gateway means the plan's own, and
+    the IPv6 gateway is always the plan's own. `asn` is the region's AS number: a long one leaves less room for site
+    numbers."""
     if endpoint.name in intent.endpoints:
         raise conflict(f"there is an endpoint {endpoint.name!r} already", "name")
     if endpoint.cloudlet not in intent.cloudlets:
@@ -80,18 +123,23 @@ def add_endpoint(intent: Intent, endpoint: Endpoint, speakers: Iterable[str]) ->
     cloudlet = intent.cloudlets[endpoint.cloudlet]
     if cloudlet.state is State.DRAINING:
         raise conflict(f"cloudlet {cloudlet.name} is draining", "cloudlet")
+    if refused := no_place(intent.policy, endpoint.tenant, cloudlet):
+        raise conflict(refused, "tenant")
     plan = _plan(intent, endpoint.prefix, speakers)
     if endpoint.gateway and endpoint.gateway != str(plan.gateway):
         raise invalid("gateway", f"the gateway of {plan.network} is {plan.gateway}, the first address of the plan")
-    check_lan(intent, cloudlet.name, plan.network)
+    check_lan(intent, cloudlet.name, plan.network, "prefix")
+    plan6 = _plan6(intent, cloudlet.name, endpoint) if endpoint.prefix6 is not None else None
     siblings = intent.endpoints_of.get(cloudlet.name, ())
     return intent.with_endpoint(
         replace(
             endpoint,
-            site=allot([e.site for e in intent.endpoints.values()], MAX_SITE, "site numbers of the region"),
+            site=intent.sites.next(cloudlet.pe, asn),
             index=allot([e.index for e in siblings], MAX_INDEX, f"endpoint indexes of {cloudlet.name}"),
             prefix=str(plan.network),
             gateway=str(plan.gateway),
+            prefix6=str(plan6.network) if plan6 else None,
+            gateway6=str(plan6.gateway) if plan6 else None,
             vni=_vni(cloudlet, endpoint.vni, siblings),
         )
     )
@@ -104,19 +152,46 @@ def _plan(intent: Intent, prefix: str, speakers: Iterable[str]) -> AddressPlan:
         raise invalid("prefix", str(error)) from None
     lan = plan.network
     if not isinstance(lan, IPv4Network):
-        raise invalid("prefix", f"{lan} is IPv6; a LAN's prefix is IPv4")
+        raise invalid("prefix", f"{lan} is IPv6; a LAN's prefix is IPv4, and prefix6 its IPv6 one")
     if lan.prefixlen < 8:
         raise invalid("prefix", f"{lan} is larger than a /8")
     for what, reserved in _RESERVED.items():
         if lan.overlaps(reserved):
             raise invalid("prefix", f"{lan} is in {reserved} ({what}), where no LAN can be")
-    owners = {c.vtep: f"the VTEP of cloudlet {c.name}" for c in intent.cloudlets.values()}
-    owners |= dict.fromkeys(speakers, "a route server's address")
-    for address, owner in owners.items():
+    if vtep := intent.vteps.inside(lan):
+        raise conflict(f"{lan} contains {vtep}, the VTEP of cloudlet {intent.vteps.owner(vtep)}", "prefix")
+    for address in speakers:
         if ip_address(address) in lan:
-            raise conflict(f"{lan} contains {address}, {owner}", "prefix")
+            raise conflict(f"{lan} contains {address}, a route server's address", "prefix")
     return plan
 
+
+def _plan6(intent: Intent, cloudlet: str, endpoint: Endpoint) -> AddressPlan:
+    """The IPv6 plan beside the IPv4 one."""
+    try:
+        plan = AddressPlan.of(endpoint.prefix6 or "")
+    except PlanError as error:
+        raise invalid("prefix6", str(error)) from None
+    lan = plan.network
+    if not isinstance(lan, IPv6Network):
+        raise invalid("prefix6", f"{lan} is IPv4; a LAN's prefix6 is IPv6")
+    if lan.prefixlen < 64:
+        raise invalid("prefix6", f"{lan} is larger than a /64")
+    for what, reserved in _RESERVED6.items():
+        if lan.overlaps(reserved):
+            raise invalid("prefix6", f"{lan} is in {reserved} ({what}), where no LAN can be")
+    if endpoint.mtu < MIN_MTU6:
+        raise invalid("mtu", f"IPv6 needs {MIN_MTU6} bytes or more, not {endpoint.mtu}")
+    check_lan(intent, cloudlet, lan, "prefix6")
+    return plan
+
+
+_RESERVED6 = {
+    "unspecified, loopback and IPv4 addresses": IPv6Network("::/8"),
+    "link-local": IPv6Network("fe80::/10"),
+    "site-local": IPv6Network("fec0::/10"),
+    "multicast": IPv6Network("ff00::/8"),
+}
 
 _RESERVED = {
     "this network": IPv4Network("0.0.0.0/8"),

@@ -1,102 +1,90 @@
 """What the operators want the region to be: cloudlets, endpoints, pools. Immutable; every edit makes a new one.
 
-The database holds the same in its tables; this is the form that decisions are made on.
+The database holds the same in its tables; this is the form that decisions are made on. An edit costs about the same in
+a region of ten cloudlets and in one of 100,000: the mappings share what did not change, and what is looked up in them
+follows the edits.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from controller.core import lookups
+from controller.core.inventory import Cloudlet, Endpoint, State, Vcp
+from controller.core.lookups import LOOKUPS
+from controller.core.occupied import Lans, Vteps
+from controller.core.policy.model import Rules
+from controller.core.proximity.grid import Grid
+from controller.core.sites import Sites
+from controller.core.tables import Table, changed
 from controller.wire.flavours import Flavour
 
-
-class State(StrEnum):
-    """A cloudlet's life: invited → (pending →) active → draining → gone."""
-
-    INVITED = "invited"
-    PENDING = "pending"
-    ACTIVE = "active"
-    DRAINING = "draining"
-
-
-@dataclass(frozen=True)
-class Cloudlet:
-    """`credential` is the digest of the agent's; `version` the generation at which its desired state last changed."""
-
-    name: str
-    pe: Flavour
-    vtep: str
-    state: State = State.INVITED
-    credential: str | None = None
-    version: int = 0
-
-    @property
-    def speaks(self) -> bool:
-        """Whether route servers accept a BGP session from it."""
-        return self.state in (State.ACTIVE, State.DRAINING)
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """A cloudlet LAN's attachment. `site` (1..4095) is unique in the region, `index` (1..255) at the cloudlet."""
-
-    name: str
-    cloudlet: str
-    site: int
-    index: int
-    prefix: str
-    gateway: str
-    ports: tuple[str, ...] = ()
-    vni: int | None = None
-    mtu: int = 1450
-    lease_seconds: int = 3600
-    max_routes: int | None = None
-
-
-@dataclass(frozen=True)
-class Vcp:
-    """A pool. Its flavour is that of every member's PE. `managed_by_policy`: a policy made it or took it over, and a
-    later policy that does not name it deletes it."""
-
-    name: str
-    flavour: Flavour = Flavour.VPLS
-    description: str = ""
-    managed_by_policy: bool = False
-    members: frozenset[str] = frozenset()
+__all__ = ["Cloudlet", "Endpoint", "Intent", "State", "Vcp", "concerned"]
 
 
 @dataclass(frozen=True)
 class Intent:
-    """The region at one generation. The mappings are never changed in place."""
+    """The region at one generation, and the policy in force. The mappings become tables, whatever they are given as.
+    `families` has the greatest number that a pool of a family ever had."""
 
     generation: int = 0
-    cloudlets: Mapping[str, Cloudlet] = field(default_factory=dict)
-    endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
-    vcps: Mapping[str, Vcp] = field(default_factory=dict)
+    cloudlets: Mapping[str, Cloudlet] = field(default_factory=Table)
+    endpoints: Mapping[str, Endpoint] = field(default_factory=Table)
+    vcps: Mapping[str, Vcp] = field(default_factory=Table)
+    policy: Rules = field(default_factory=Rules)
+    families: Mapping[str, int] = field(default_factory=Table)
+
+    def __post_init__(self) -> None:
+        for name in ("cloudlets", "endpoints", "vcps", "families"):
+            object.__setattr__(self, name, Table.of(getattr(self, name)))
 
     @cached_property
     def pools_of(self) -> Mapping[str, frozenset[str]]:
         """Endpoint name → names of the VCPs it is a member of (only endpoints that are in any)."""
-        pools: dict[str, set[str]] = {}
-        for vcp in self.vcps.values():
-            for member in vcp.members:
-                pools.setdefault(member, set()).add(vcp.name)
-        return {name: frozenset(names) for name, names in pools.items()}
+        return lookups.pools_of(Table(), lookups.new(self.vcps))
 
     @cached_property
     def endpoints_of(self) -> Mapping[str, tuple[Endpoint, ...]]:
         """Cloudlet name → its endpoints by index (only cloudlets that have any)."""
-        found: dict[str, list[Endpoint]] = {}
-        for endpoint in self.endpoints.values():
-            found.setdefault(endpoint.cloudlet, []).append(endpoint)
-        return {name: tuple(sorted(mine, key=lambda e: e.index)) for name, mine in found.items()}
+        return lookups.endpoints_of(Table(), lookups.new(self.endpoints))
 
     @cached_property
     def credentials(self) -> Mapping[str, str]:
         """Credential digest → cloudlet name."""
-        return {c.credential: c.name for c in self.cloudlets.values() if c.credential is not None}
+        return lookups.credentials(Table(), lookups.new(self.cloudlets))
+
+    @cached_property
+    def revoked(self) -> Mapping[str, str]:
+        """Cloudlets whose credentials were revoked, by their names."""
+        return lookups.revoked(Table(), lookups.new(self.cloudlets))
+
+    @cached_property
+    def places(self) -> Grid:
+        """Which cloudlets are where (only those of which somebody said)."""
+        return lookups.places(Grid(), lookups.new(self.cloudlets))
+
+    @cached_property
+    def vteps(self) -> Vteps:
+        """Whose the VTEPs are."""
+        return lookups.vteps(Vteps(), lookups.new(self.cloudlets))
+
+    @cached_property
+    def lans(self) -> Lans:
+        """Whose LANs an address is in."""
+        return lookups.lans(Lans(), lookups.new(self.endpoints))
+
+    @cached_property
+    def sites(self) -> Sites:
+        """Which site numbers are taken."""
+        return lookups.sites(Sites(), lookups.new(self.endpoints))
+
+    def ready(self) -> "Intent":
+        """The same, with everything found that is looked up in it: whoever asks first need not wait."""
+        for names in LOOKUPS.values():
+            for name in names:
+                getattr(self, name)
+        return self
 
     def share(self, a: str, b: str) -> bool:
         """Whether two endpoints are in a VCP together."""
@@ -104,62 +92,82 @@ class Intent:
         return not self.pools_of.get(a, none).isdisjoint(self.pools_of.get(b, none))
 
     def remotes(self, endpoint: str) -> frozenset[str]:
-        """The endpoints that share at least one VCP with this one. Not transitive."""
+        """The endpoints that share at least one VCP with this one. Not transitive; without those of cloudlets whose
+        credentials were revoked."""
         found: set[str] = set()
         for vcp in self.pools_of.get(endpoint, ()):
             found |= self.vcps[vcp].members
+        for cloudlet in self.revoked:
+            found -= {e.name for e in self.endpoints_of.get(cloudlet, ())}
         return frozenset(found - {endpoint})
+
+    def sees(self, endpoint: str, other: str) -> bool:
+        """Whether an endpoint's PE is to have a tunnel to another one."""
+        one, two = self.endpoints.get(endpoint), self.endpoints.get(other)
+        if one is None or two is None or two.cloudlet in self.revoked:
+            return False
+        return self.cloudlets[one.cloudlet].speaks and self.share(endpoint, other)
 
     def flavour(self, endpoint: str) -> Flavour:
         """The flavour an endpoint inherits from its cloudlet's PE."""
         return self.cloudlets[self.endpoints[endpoint].cloudlet].pe
 
+    def held(self, endpoint: str) -> bool:
+        """Whether an endpoint is held back: its tenant wants to be asked, and has not consented to it (yet)."""
+        found = self.endpoints[endpoint]
+        tenant = self.policy.tenants.get(found.tenant or "")
+        return tenant is not None and tenant.consent is True and found.consented_by is None
+
     def but(self, **changes: Any) -> "Intent":
-        """With other values of some fields. What was derived from the rest is carried over: deriving it anew with
-        every change would cost more than all else."""
+        """With other values of some fields. What is looked up follows the change: finding it anew with every one would
+        cost more than all else."""
         other = replace(self, **changes)
-        for derived, source in (("pools_of", "vcps"), ("endpoints_of", "endpoints"), ("credentials", "cloudlets")):
-            if source not in changes and derived in self.__dict__:
-                other.__dict__[derived] = self.__dict__[derived]
+        for source, names in LOOKUPS.items():
+            known = {name: follow for name, follow in names.items() if name in self.__dict__}
+            if not known:
+                continue
+            before, after = getattr(self, source), getattr(other, source)
+            edits = [(before.get(key), after.get(key)) for key in changed(before, after)] if source in changes else []
+            for name, follow in known.items():
+                other.__dict__[name] = follow(self.__dict__[name], edits) if edits else self.__dict__[name]
         return other
 
     def with_cloudlet(self, cloudlet: Cloudlet) -> "Intent":
         """Adds or replaces a cloudlet."""
-        return self.but(cloudlets={**self.cloudlets, cloudlet.name: cloudlet})
+        return self.with_cloudlets({cloudlet.name: cloudlet})
+
+    def with_cloudlets(self, cloudlets: Mapping[str, Cloudlet]) -> "Intent":
+        """Adds or replaces cloudlets."""
+        return self.but(cloudlets=Table.of(self.cloudlets).updated(cloudlets))
 
     def with_endpoint(self, endpoint: Endpoint) -> "Intent":
         """Adds or replaces an endpoint."""
-        return self.but(endpoints={**self.endpoints, endpoint.name: endpoint})
+        return self.but(endpoints=Table.of(self.endpoints).plus(endpoint.name, endpoint))
 
     def with_vcp(self, vcp: Vcp) -> "Intent":
         """Adds or replaces a VCP."""
-        other = self.but(vcps={**self.vcps, vcp.name: vcp})
-        if "pools_of" in self.__dict__:
-            before = self.vcps[vcp.name].members if vcp.name in self.vcps else frozenset()
-            none: frozenset[str] = frozenset()
-            pools = dict(self.pools_of)
-            for member in before ^ vcp.members:
-                pools[member] = pools.get(member, none) ^ {vcp.name}
-                if not pools[member]:
-                    del pools[member]
-            other.__dict__["pools_of"] = pools
-        return other
+        vcps, number = Table.of(self.vcps).plus(vcp.name, vcp), vcp.number
+        if vcp.family is None or number <= self.families.get(vcp.family, 0):
+            return self.but(vcps=vcps)
+        return self.but(vcps=vcps, families=Table.of(self.families).plus(vcp.family, number))
 
     def without_vcp(self, name: str) -> "Intent":
         """Without the VCP; its members stay endpoints."""
-        return self.but(vcps={k: v for k, v in self.vcps.items() if k != name})
+        return self.but(vcps=Table.of(self.vcps).minus(name))
 
     def without_endpoint(self, name: str) -> "Intent":
         """Without the endpoint, in VCPs too."""
-        vcps = {k: replace(v, members=v.members - {name}) if name in v.members else v for k, v in self.vcps.items()}
-        return self.but(endpoints={k: v for k, v in self.endpoints.items() if k != name}, vcps=vcps)
+        mine = (self.vcps[vcp] for vcp in self.pools_of.get(name, ()))
+        vcps = {vcp.name: replace(vcp, members=vcp.members - {name}) for vcp in mine}
+        endpoints = Table.of(self.endpoints).minus(name)
+        return self.but(endpoints=endpoints, vcps=Table.of(self.vcps).updated(vcps) if vcps else self.vcps)
 
     def without_cloudlet(self, name: str) -> "Intent":
         """Without the cloudlet and its endpoints."""
         intent = self
         for endpoint in self.endpoints_of.get(name, ()):
             intent = intent.without_endpoint(endpoint.name)
-        return intent.but(cloudlets={k: v for k, v in intent.cloudlets.items() if k != name})
+        return intent.but(cloudlets=Table.of(intent.cloudlets).minus(name))
 
     def with_member(self, vcp: str, endpoint: str) -> "Intent":
         """The endpoint in the VCP."""
@@ -175,10 +183,14 @@ class Intent:
 def concerned(old: Intent, new: Intent) -> frozenset[str]:
     """The cloudlets, before or after, whose desired state differs between two intents.
 
-    Endpoints never change once made, so a desired state differs when the cloudlet's own endpoints, its state, or the
-    set of its endpoints' remotes do. Costs work in proportion to the pools that changed, not to the region."""
+    All of an endpoint but its tenant's consent never changes once made, so a desired state differs when the cloudlet's
+    own endpoints in force, its state, or the set of its endpoints' remotes do. Costs work in proportion to the pools
+    that changed, not to the region."""
     names = set(_own_changes(old, new))
-    for pool in old.vcps.keys() | new.vcps.keys():
+    if old.revoked or new.revoked:
+        silent = {name for name in names if name in old.revoked and name in new.revoked}
+        return frozenset(names - silent | _of_revoked(old, new))
+    for pool in changed(old.vcps, new.vcps):
         before, after = old.vcps.get(pool), new.vcps.get(pool)
         was = before.members if before else frozenset()
         now = after.members if after else frozenset()
@@ -191,13 +203,50 @@ def concerned(old: Intent, new: Intent) -> frozenset[str]:
     return frozenset(names)
 
 
-def _own_changes(old: Intent, new: Intent) -> Iterator[str]:
-    for name in old.endpoints.keys() ^ new.endpoints.keys():
-        yield _cloudlet_of(name, old, new)
-    for name in old.cloudlets.keys() | new.cloudlets.keys():
-        before, after = old.cloudlets.get(name), new.cloudlets.get(name)
-        if before is not after and (before is None or after is None or before.speaks != after.speaks):
+def turned(old: Intent, new: Intent) -> Iterator[str]:
+    """The endpoints that are there before and after, and held back in one only. Costs work in proportion to what
+    changed, unless the policy asks other tenants than before."""
+    others = old.policy is not new.policy and _asking(old) != _asking(new)
+    for name in new.endpoints if others else changed(old.endpoints, new.endpoints):
+        if name in old.endpoints and name in new.endpoints and old.held(name) != new.held(name):
             yield name
+
+
+def _asking(intent: Intent) -> frozenset[str]:
+    return frozenset(name for name, tenant in intent.policy.tenants.items() if tenant.consent)
+
+
+def _of_revoked(old: Intent, new: Intent) -> set[str]:
+    """Those whose endpoints' remotes differ, where cloudlets have been revoked; of these, nobody has a tunnel."""
+    pairs: set[tuple[str, str]] = set()
+    for name in changed(old.cloudlets, new.cloudlets):
+        for intent in (old, new):
+            for endpoint in intent.endpoints_of.get(name, ()):
+                for pool in intent.pools_of.get(endpoint.name, ()):
+                    pairs |= {(endpoint.name, other) for other in intent.vcps[pool].members}
+    for pool in changed(old.vcps, new.vcps):
+        both = [vcps[pool].members if pool in vcps else frozenset[str]() for vcps in (old.vcps, new.vcps)]
+        pairs |= {(moved, other) for moved in both[0] ^ both[1] for other in both[0] | both[1]}
+    pairs |= {(other, moved) for moved, other in pairs}
+    return {
+        _cloudlet_of(one, old, new)
+        for one, other in pairs
+        if one != other and old.sees(one, other) != new.sees(one, other)
+    }
+
+
+def _own_changes(old: Intent, new: Intent) -> Iterator[str]:
+    for name in {*changed(old.endpoints, new.endpoints), *turned(old, new)}:
+        if _in_force(old, name) != _in_force(new, name):
+            yield _cloudlet_of(name, old, new)
+    for name in changed(old.cloudlets, new.cloudlets):
+        before, after = old.cloudlets.get(name), new.cloudlets.get(name)
+        if before is None or after is None or before.speaks != after.speaks:
+            yield name
+
+
+def _in_force(intent: Intent, endpoint: str) -> bool:
+    return endpoint in intent.endpoints and not intent.held(endpoint)
 
 
 def _cloudlet_of(endpoint: str, old: Intent, new: Intent) -> str:

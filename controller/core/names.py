@@ -2,10 +2,7 @@
 
 import re
 
-NAME_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
-MAC_PATTERN = r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$"
-CLIENT_ID_PATTERN = r"^([0-9a-f]{2}){1,255}$"
-"""DHCP option 61 as lower-case hex."""
+from controller.wire.names import NAME_PATTERN
 
 _name = re.compile(NAME_PATTERN)
 
@@ -13,3 +10,9 @@ _name = re.compile(NAME_PATTERN)
 def is_name(text: str) -> bool:
     """Whether `text` can name something."""
     return _name.fullmatch(text) is not None
+
+
+def printable(text: str, length: int) -> str:
+    """What can be shown of a text that somebody else made up. What cannot is not kept either: PostgreSQL has no place
+    for the character NUL, nor UTF-8 for half a surrogate pair."""
+    return "".join(c for c in text if c.isprintable())[:length]

@@ -1,52 +1,124 @@
-"""A policy as an edit of the intent: `controller.core.policy` says what would change, this does it."""
+"""A policy as an edit of the intent: what it makes of the region, and what is wrong with that, and where."""
 
-from dataclasses import dataclass, replace
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from controller.core import edits
-from controller.core.intent import Intent, Vcp
-from controller.core.policy import Inventory, InventoryVcp, Plan, Policy, PolicyInvalid, plan
-from controller.core.refusals import Refused
+from controller.core.intent import Intent
+from controller.core.membership import Absent, settled
+from controller.core.plans import Plan, plan
+from controller.core.policy import Policy, PolicyError, PolicyInvalid
+from controller.core.policy.document import Path
+from controller.core.policy.model import PolicyVcp, Selector
+from controller.core.policy.sections import addresses
+from controller.core.policy.strangers import strangers
+from controller.core.proximity.nearness import Medians
+from controller.core.selectors import TENANT, Labelled
+from controller.core.tenants import no_place, no_pool
+
+SUGGESTIONS = 10
+"""Unknown names beyond this many get no suggestion: looking for one takes time, and a region may have thousands."""
 
 
 @dataclass(frozen=True)
 class PolicyEdit:
-    """The steps, and the intent after them."""
+    """The steps, the intent after them, and what somebody should look at although it is allowed."""
 
     plan: Plan
     intent: Intent
+    warnings: tuple[PolicyError, ...] = ()
 
 
-def inventory(intent: Intent) -> Inventory:
-    """What a plan starts from."""
-    return Inventory(
-        endpoints={e.name: intent.flavour(e.name) for e in intent.endpoints.values()},
-        vcps={
-            v.name: InventoryVcp(v.flavour, v.members, v.managed_by_policy, v.description) for v in intent.vcps.values()
-        },
-    )
+def apply(intent: Intent, policy: Policy, medians: Medians, *, strict: bool = False) -> PolicyEdit:
+    """The intent under `policy`. Raises PolicyInvalid for every member that cannot be where the policy names it, each
+    with its place; `strict`: for whatever else would be a warning too."""
+    after = settled(intent.but(policy=policy.rules), medians)
+    errors = list(_flavours(intent, policy))
+    errors += _members(intent, policy, (a for a in after.absent if a.named))
+    errors += addresses.against(policy, {e.name: (e.prefix, e.prefix6) for e in intent.endpoints.values()})
+    warnings = [*_left_out(policy, after.absent), *_empty(intent, policy), *_strangers(after.intent, policy)]
+    warnings += [*policy.warnings, *strangers(policy, intent.endpoints, intent.cloudlets)]
+    if errors or (strict and warnings):
+        raise PolicyInvalid([*errors, *(warnings if strict else ())])
+    return PolicyEdit(plan(intent, after), after.intent, tuple(sorted(warnings)))
 
 
-def apply(intent: Intent, policy: Policy) -> PolicyEdit:
-    """The intent under `policy`. Leaves come before joins, so that an endpoint can move between pools whose prefixes
-    overlap. Raises PolicyInvalid, with its place, for whatever the plan or a membership refuses."""
-    steps = plan(policy, inventory(intent))
-    for vcp in steps.delete:
-        intent = intent.without_vcp(vcp)
-    for vcp, endpoint in steps.leave:
-        intent = intent.without_member(vcp, endpoint)
-    for made in steps.create:
-        intent = intent.with_vcp(Vcp(made.name, made.flavour, made.description, managed_by_policy=True))
-    for vcp in steps.adopt:
-        intent = intent.with_vcp(replace(intent.vcps[vcp], managed_by_policy=True))
-    for vcp, description in steps.describe:
-        intent = intent.with_vcp(replace(intent.vcps[vcp], description=description))
-    errors = []
-    for vcp, endpoint in steps.join:
-        try:
-            intent = edits.join(intent, vcp, endpoint)
-        except Refused as refused:
-            members = next(v.members for v in policy.vcps if v.name == vcp)
-            errors.append(policy.error(("vcps", vcp, "members", members.index(endpoint)), refused.message))
-    if errors:
-        raise PolicyInvalid(errors)
-    return PolicyEdit(steps, intent)
+def _flavours(intent: Intent, policy: Policy) -> Iterator[PolicyError]:
+    for name, rule in policy.rules.vcps.items():
+        old = intent.vcps.get(name)
+        if old is not None and not rule.automatic and old.flavour is not rule.flavour:
+            message = f"VCP '{name}' is {old.flavour} and cannot become {rule.flavour}: delete it first"
+            yield policy.error(("vcps", name), message)
+
+
+def _members(intent: Intent, policy: Policy, refused: Iterable[Absent]) -> Iterator[PolicyError]:
+    unknown = 0
+    for one in refused:
+        if one.waits and one.endpoint in intent.endpoints:
+            continue
+        here: Path = ("vcps", one.vcp, "members", policy.rules.vcps[one.vcp].members.index(one.endpoint))
+        if one.endpoint in intent.endpoints:
+            yield policy.error(here, one.why)
+            continue
+        unknown += 1
+        close = difflib.get_close_matches(one.endpoint, intent.endpoints, n=1) if unknown <= SUGGESTIONS else []
+        yield policy.error(here, one.why + (f": did you mean '{close[0]}'?" if close else ""))
+
+
+def _left_out(policy: Policy, absent: Iterable[Absent]) -> Iterator[PolicyError]:
+    """Those whom a selector chooses, or proximity, and who cannot be in the pool."""
+    for one in absent:
+        if not one.named and not one.waits:
+            yield policy.error(("vcps", one.vcp, "select"), f"{one.endpoint} stays out of {one.vcp}: {one.why}")
+
+
+def _empty(intent: Intent, policy: Policy) -> Iterator[PolicyError]:
+    """Selectors that choose nobody."""
+    labelled = Labelled(intent)
+    for name, rule in policy.rules.vcps.items():
+        if rule.select is not None and not any(_of_flavour(intent, rule, e) for e in labelled.select(rule.select)):
+            yield policy.error(("vcps", name, "select"), _nobody(intent, rule.select, f"{rule.flavour} endpoint"))
+    for name, tenant in policy.rules.tenants.items():
+        if tenant.select is not None and not labelled.select(tenant.select):
+            yield policy.error(("tenants", name, "select"), _nobody(intent, tenant.select, "endpoint"))
+
+
+def _of_flavour(intent: Intent, rule: PolicyVcp, endpoint: str) -> bool:
+    return intent.flavour(endpoint) is rule.flavour
+
+
+def _nobody(intent: Intent, selector: Selector, noun: str) -> str:
+    """That the selector matches nothing, and why, where one of its labels or values is not known at all."""
+    known: dict[str, set[str]] = {}
+    for cloudlet in intent.cloudlets.values():
+        for key, value in cloudlet.labels.items():
+            known.setdefault(key, set()).add(value)
+    known[TENANT] = {e.tenant for e in intent.endpoints.values() if e.tenant} | known.get(TENANT, set())
+    for key, values in selector.items():
+        if not known.get(key):
+            return f"the selector matches no {noun}: no cloudlet has a label '{key}'{_meant(key, known)}"
+        if unknown := sorted(values - known[key]):
+            said = f"no label '{key}' has the value '{unknown[0]}'{_meant(unknown[0], known[key])}"
+            return f"the selector matches no {noun}: {said}"
+    return f"the selector matches no {noun}"
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f": did you mean '{close[0]}'?" if close else ""
+
+
+def _strangers(intent: Intent, policy: Policy) -> Iterator[PolicyError]:
+    """Endpoints that are where the policy does not let their tenant attach, and members of pools made over REST that
+    it does not let them into: they stay, but could not come again."""
+    if not policy.rules.tenants:
+        return
+    for endpoint in intent.endpoints.values():
+        if why := no_place(policy.rules, endpoint.tenant, intent.cloudlets[endpoint.cloudlet]):
+            yield policy.error(("tenants", endpoint.tenant or ""), f"{endpoint.name} is there already, but {why}")
+        for vcp in sorted(intent.pools_of.get(endpoint.name, ())):
+            if not intent.vcps[vcp].managed_by_policy and (
+                refused := no_pool(policy.rules, endpoint, intent.vcps[vcp])
+            ):
+                path = ("tenants", endpoint.tenant or "", "vcps")
+                yield policy.error(path, f"{endpoint.name} is in {vcp} already, but {refused}")

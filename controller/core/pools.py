@@ -1,14 +1,16 @@
 """Who may become a member of which pool. Raises Refused; says nothing when all is well."""
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import product
 
-from controller.core.addresses import Network, parse_prefix
+from controller.core.addresses import Network
 from controller.core.intent import Endpoint, Intent, State
+from controller.core.occupied import network as network
 from controller.core.refusals import conflict, invalid, missing
+from controller.core.tenants import no_pool, waiting
 from controller.wire.flavours import Flavour
-
-network = lru_cache(maxsize=8192)(parse_prefix)
 
 
 def check_join(intent: Intent, vcp: str, endpoint: str) -> None:
@@ -25,6 +27,10 @@ def check_join(intent: Intent, vcp: str, endpoint: str) -> None:
         raise conflict(f"{endpoint} is not active: its cloudlet {cloudlet.name} is {cloudlet.state}", "endpoint")
     if cloudlet.pe is not pool.flavour:
         raise conflict(f"{vcp} is a pool of {pool.flavour} endpoints, and {endpoint} is {cloudlet.pe}", "endpoint")
+    if refused := no_pool(intent.policy, joining, pool):
+        raise conflict(refused, "endpoint")
+    if intent.held(endpoint):
+        raise conflict(waiting(joining), "endpoint")
     members = [intent.endpoints[name] for name in sorted(pool.members)]
     for member in members:
         if member.cloudlet == joining.cloudlet:
@@ -45,33 +51,59 @@ def _check_prefixes(intent: Intent, vcp: str, joining: Endpoint, members: list[E
     """A cloudlet routes to its own LANs and to those of every member of every pool it has an endpoint in. After the
     join these must not overlap: neither the newcomer with what the members' cloudlets route to, nor the members with
     what the newcomer's cloudlet routes to."""
-    cloudlets = {member.cloudlet for member in members}
-    seen_by_members = {e.name: e for cloudlet in cloudlets for e in _routed(intent, cloudlet)}
-    _check_overlap(joining, seen_by_members.values(), f"a cloudlet of {vcp} routes to both")
+    _check_overlap(joining, _routed(intent, *(m.cloudlet for m in members)), f"a cloudlet of {vcp} routes to both")
     seen_by_newcomer = _routed(intent, joining.cloudlet)
-    for member in members:
-        _check_overlap(member, seen_by_newcomer, f"cloudlet {joining.cloudlet} would route to both")
+    for member, other in _overlapping(members, seen_by_newcomer):
+        _check_overlap(member, [other], f"cloudlet {joining.cloudlet} would route to both")
 
 
-def check_lan(intent: Intent, cloudlet: str, prefix: Network) -> None:
-    """Whether `prefix` may be a further LAN of `cloudlet`."""
+def check_lan(intent: Intent, cloudlet: str, prefix: Network, field: str) -> None:
+    """Whether `prefix`, which the request's `field` gives, may be a further LAN of `cloudlet`."""
     for other in _routed(intent, cloudlet):
-        if network(other.prefix).overlaps(prefix):
-            raise conflict(f"{prefix} overlaps {other.prefix} of {other.name}, which {cloudlet} routes to", "prefix")
+        for theirs in _prefixes(other):
+            if theirs.overlaps(prefix):
+                raise conflict(f"{prefix} overlaps {theirs} of {other.name}, which {cloudlet} routes to", field)
 
 
-def _routed(intent: Intent, cloudlet: str) -> list[Endpoint]:
-    """The endpoints whose prefixes a cloudlet has routes to: its own, and their remotes."""
-    own = intent.endpoints_of.get(cloudlet, ())
+def _routed(intent: Intent, *cloudlets: str) -> list[Endpoint]:
+    """The endpoints whose prefixes any of the cloudlets has routes to: its own, and their remotes."""
+    own = [e for cloudlet in cloudlets for e in intent.endpoints_of.get(cloudlet, ())]
     pools = {vcp for e in own for vcp in intent.pools_of.get(e.name, ())}
     names = {e.name for e in own}.union(*(intent.vcps[vcp].members for vcp in pools))
     return [intent.endpoints[name] for name in sorted(names)]
 
 
 def _check_overlap(one: Endpoint, others: Iterable[Endpoint], why: str) -> None:
-    prefix = network(one.prefix)
+    mine = _spans(one.prefix, one.prefix6)
     for other in others:
-        if other.name != one.name and network(other.prefix).overlaps(prefix):
-            raise conflict(
-                f"the prefix {one.prefix} of {one.name} overlaps {other.prefix} of {other.name}, and {why}", "endpoint"
-            )
+        if other.name == one.name:
+            continue
+        for version, first, last in _spans(other.prefix, other.prefix6):
+            if any(version == v and first <= end and start <= last for v, start, end in mine):
+                ours, theirs = next((a, b) for a, b in product(_prefixes(one), _prefixes(other)) if a.overlaps(b))
+                text = f"the prefix {ours} of {one.name} overlaps {theirs} of {other.name}, and {why}"
+                raise conflict(text, "endpoint")
+
+
+def _overlapping(some: Iterable[Endpoint], apart: Iterable[Endpoint]) -> Iterator[tuple[Endpoint, Endpoint]]:
+    """Pairs of one and the other that overlap. Those of `apart` do not overlap each other, as one cloudlet's routes
+    never do: so it is enough to look at what begins last before the end of a prefix."""
+    others = sorted((*span, other.name, other) for other in apart for span in _spans(other.prefix, other.prefix6))
+    starts = [(version, first) for version, first, _, _, _ in others]
+    for one in some:
+        for version, first, last in _spans(one.prefix, one.prefix6):
+            at = bisect_right(starts, (version, last))
+            while at and (there := others[at - 1])[0] == version and there[2] >= first:
+                yield one, there[4]
+                at -= 1
+
+
+@lru_cache(maxsize=1 << 16)
+def _spans(*prefixes: str | None) -> tuple[tuple[int, int, int], ...]:
+    """IP version, first and last address of each prefix: quicker to compare than networks are."""
+    lans = [network(prefix) for prefix in prefixes if prefix is not None]
+    return tuple((lan.version, int(lan.network_address), int(lan.broadcast_address)) for lan in lans)
+
+
+def _prefixes(endpoint: Endpoint) -> list[Network]:
+    return [network(prefix) for prefix in (endpoint.prefix, endpoint.prefix6) if prefix is not None]

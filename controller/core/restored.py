@@ -21,9 +21,9 @@ def given_back(found: RuleSet, wanted: RuleSet) -> list[str]:
 
 
 def _placed(rules: RuleSet) -> dict[str, tuple[Endpoint, Peer]]:
-    """Endpoints with their PEs."""
+    """Endpoints with their PEs; what a PE may say of an endpoint makes no difference to who sees it."""
     peers = {peer.name: peer for peer in rules.peers}
-    return {e.name: (e, peers[e.peer]) for e in rules.endpoints}
+    return {e.name: (e.model_copy(update={"permits": None}), peers[e.peer]) for e in rules.endpoints}
 
 
 def claim(server: str, found: RuleSet, wanted: RuleSet) -> str:

@@ -1,7 +1,14 @@
 """From intent to what route servers act on: the whole rule set, or the operations that lead from one to the next."""
 
-from controller.core.intent import Cloudlet, Endpoint, Intent
+from controller.core.intent import Cloudlet, Endpoint, Intent, turned
+from controller.core.occupied import network
+from controller.core.tables import changed
 from controller.wire import rulesets as wire
+from controller.wire.desired import gateway_mac
+from controller.wire.flavours import Flavour
+
+FEWEST_MACS = 256
+"""MACs that any LAN may have; a large one may have two for each of its addresses."""
 
 
 def site_target(asn: int, site: int) -> str:
@@ -16,15 +23,37 @@ def peer(cloudlet: Cloudlet, asn: int) -> wire.Peer:
 
 def endpoint(of: Endpoint, intent: Intent, asn: int) -> wire.Endpoint:
     """An endpoint as a route server knows it."""
-    target = site_target(asn, of.site)
-    family = intent.cloudlets[of.cloudlet].pe.family
-    return wire.Endpoint(name=of.name, peer=of.cloudlet, family=family, rt=target, rd=target, max_routes=of.max_routes)
+    target, cloudlet = site_target(asn, of.site), intent.cloudlets[of.cloudlet]
+    return wire.Endpoint(
+        name=of.name,
+        peer=of.cloudlet,
+        family=cloudlet.pe.family,
+        rt=target,
+        rd=target,
+        max_routes=of.max_routes,
+        permits=permits(of, cloudlet),
+    )
+
+
+def permits(of: Endpoint, cloudlet: Cloudlet) -> wire.Permits:
+    """What an endpoint's PE may say of it: its VTEP, its LAN, the gateway there; the numbers that its agent is given.
+    The last label block of VPLS ends one beyond the labels of its index (RFC 4761, section 3.2.2)."""
+    vpls = cloudlet.pe is Flavour.VPLS
+    return wire.Permits(
+        next_hops=[cloudlet.vtep],
+        prefixes=[prefix for prefix in (of.prefix, of.prefix6) if prefix],
+        macs=[] if vpls else [gateway_mac(cloudlet.name, of.index)],
+        ve_id=of.site if vpls else None,
+        labels=(of.index << 12, (of.index + 1) << 12) if vpls else None,
+        max_macs=None if vpls else max(FEWEST_MACS, 2 * network(of.prefix).num_addresses),
+    )
 
 
 def rule_set(intent: Intent, asn: int) -> wire.RuleSet:
-    """The whole rule set. Cloudlets that may not speak yet are not in it: default deny."""
-    peers = _peers(intent)
-    endpoints = _endpoints(intent)
+    """The whole rule set. Cloudlets that may not speak yet are not in it, nor endpoints that are held back: default
+    deny."""
+    peers = {name: c for name, c in intent.cloudlets.items() if c.speaks}
+    endpoints = {name: e for name, e in intent.endpoints.items() if e.cloudlet in peers and not intent.held(name)}
     return wire.RuleSet(
         generation=intent.generation,
         peers=[peer(peers[name], asn) for name in sorted(peers)],
@@ -38,32 +67,39 @@ def rule_set(intent: Intent, asn: int) -> wire.RuleSet:
 
 def operations(old: Intent, new: Intent, asn: int) -> list[wire.Operation]:
     """What turns `old`'s rule set into `new`'s: what is taken away first, then what is added, each in an order in
-    which no operation names something that is not there."""
+    which no operation names something that is not there. Costs work in proportion to what differs."""
     ops: list[wire.Operation] = []
-    peers, endpoints = (_peers(old), _peers(new)), (_endpoints(old), _endpoints(new))
-    gone_endpoints = endpoints[0].keys() - endpoints[1].keys()
-    gone_vcps = old.vcps.keys() - new.vcps.keys()
-    ops += [wire.RemoveVcp(name=name) for name in sorted(gone_vcps)]
-    for name in sorted(new.vcps.keys() & old.vcps.keys()):
-        was, now = old.vcps[name].members, new.vcps[name].members
-        if was is not now:
-            ops += [wire.Leave(vcp=name, endpoint=e) for e in sorted(was - now - gone_endpoints)]
+    cloudlets, vcps = sorted(changed(old.cloudlets, new.cloudlets)), sorted(changed(old.vcps, new.vcps))
+    endpoints = {e.name for name in cloudlets for i in (old, new) for e in i.endpoints_of.get(name, ())}
+    endpoints |= {*changed(old.endpoints, new.endpoints), *turned(old, new)}
+    gone_endpoints = {name for name in endpoints if _has(old, name) and not _has(new, name)}
+    back = {name for name in endpoints if _has(new, name) and not _has(old, name)}
+    vcps = sorted({*vcps, *(vcp for name in back for vcp in new.pools_of.get(name, ()))})
+    ops += [wire.RemoveVcp(name=name) for name in vcps if name not in new.vcps]
+    for name in vcps:
+        if name in old.vcps and name in new.vcps:
+            was, now = old.vcps[name].members, new.vcps[name].members
+            left = was - now - gone_endpoints
+            ops += [wire.Leave(vcp=name, endpoint=e) for e in sorted(left) if _has(old, e)]
     ops += [wire.RemoveEndpoint(name=name) for name in sorted(gone_endpoints)]
-    ops += [wire.RemovePeer(name=name) for name in sorted(peers[0].keys() - peers[1].keys())]
-    for name, cloudlet in sorted(peers[1].items()):
-        before = peers[0].get(name)
-        if before is not cloudlet and (before is None or before.vtep != cloudlet.vtep):
-            ops.append(wire.SetPeer(peer=peer(cloudlet, asn)))
+    ops += [wire.RemovePeer(name=name) for name in cloudlets if _speaks(old, name) and not _speaks(new, name)]
+    for name in cloudlets:
+        if _speaks(new, name) and not (_speaks(old, name) and old.cloudlets[name].vtep == new.cloudlets[name].vtep):
+            ops.append(wire.SetPeer(peer=peer(new.cloudlets[name], asn)))
     ops += [
-        wire.SetEndpoint(endpoint=endpoint(endpoints[1][name], new, asn))
-        for name in sorted(endpoints[1].keys() - endpoints[0].keys())
+        wire.SetEndpoint(endpoint=endpoint(new.endpoints[name], new, asn))
+        for name in sorted(endpoints)
+        if _has(new, name) and not (_has(old, name) and _same(old, new, name, asn))
     ]
-    for name in sorted(new.vcps):
-        now = new.vcps[name].members
-        if name not in old.vcps:
-            ops.append(wire.SetVcp(vcp=wire.Vcp(name=name, members=sorted(now))))
-        elif (was := old.vcps[name].members) is not now:
-            ops += [wire.Join(vcp=name, endpoint=e) for e in sorted(now - was)]
+    for name in vcps:
+        if name in new.vcps:
+            now = new.vcps[name].members
+            if name not in old.vcps:
+                there = sorted(e for e in now if _has(new, e))
+                ops.append(wire.SetVcp(vcp=wire.Vcp(name=name, members=there)))
+            else:
+                joined = now - (old.vcps[name].members - back)
+                ops += [wire.Join(vcp=name, endpoint=e) for e in sorted(joined) if _has(new, e)]
     return ops
 
 
@@ -100,9 +136,17 @@ def apply(rules: wire.RuleSet, ops: list[wire.Operation], generation: int) -> wi
     )
 
 
-def _peers(intent: Intent) -> dict[str, Cloudlet]:
-    return {name: c for name, c in intent.cloudlets.items() if c.speaks}
+def _speaks(intent: Intent, cloudlet: str) -> bool:
+    found = intent.cloudlets.get(cloudlet)
+    return found is not None and found.speaks
 
 
-def _endpoints(intent: Intent) -> dict[str, Endpoint]:
-    return {name: e for name, e in intent.endpoints.items() if intent.cloudlets[e.cloudlet].speaks}
+def _same(old: Intent, new: Intent, name: str, asn: int) -> bool:
+    """Whether an endpoint is the same to route servers."""
+    return endpoint(old.endpoints[name], old, asn) == endpoint(new.endpoints[name], new, asn)
+
+
+def _has(intent: Intent, endpoint: str) -> bool:
+    """Whether an endpoint is there for route servers."""
+    found = intent.endpoints.get(endpoint)
+    return found is not None and _speaks(intent, found.cloudlet) and not intent.held(endpoint)

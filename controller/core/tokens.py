@@ -13,6 +13,16 @@ def new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
+def pinned(secret: str, fingerprint: str) -> str:
+    """A one-time token as it is shown: it also says whom to trust, by the SHA-256 of a root."""
+    return f"{secret}.{fingerprint}"
+
+
+def secret(token: str) -> str:
+    """What is secret of a token, whether it says whom to trust or not."""
+    return token.partition(".")[0]
+
+
 def digest(secret: str) -> str:
     """What is stored of a secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

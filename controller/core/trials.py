@@ -17,6 +17,7 @@ class OnTrial(Refused):
     """Refused now, because a change waits to be confirmed; not for long."""
 
     def __init__(self, trial: "Trial") -> None:
+        self.trial = trial
         super().__init__(
             "conflict",
             f"change {trial.generation} is on trial until {trial.confirm_by:%Y-%m-%dT%H:%M:%SZ}: confirm it or roll it "
@@ -45,7 +46,8 @@ class Trial:
 def document(trial: Trial) -> dict[str, Any]:
     """What has to be kept of a trial to come back to it."""
     pools = [
-        [v.name, v.flavour.value, v.description, v.managed_by_policy, sorted(v.members)] for v in trial.vcps.values()
+        [v.name, v.flavour.value, v.description, v.managed_by_policy, sorted(v.members), v.family]
+        for v in trial.vcps.values()
     ]
     return {"base": trial.base, "vcps": pools}
 
@@ -53,7 +55,7 @@ def document(trial: Trial) -> dict[str, Any]:
 def of_document(generation: int, confirm_by: datetime, kept: dict[str, Any]) -> Trial:
     """The trial that was kept."""
     pools = {
-        name: Vcp(name, Flavour(flavour), description, managed, frozenset(members))
-        for name, flavour, description, managed, members in kept["vcps"]
+        name: Vcp(name, Flavour(flavour), description, managed, frozenset(members), *family)
+        for name, flavour, description, managed, members, *family in kept["vcps"]
     }
     return Trial(generation, kept["base"], confirm_by, pools)

@@ -2,12 +2,17 @@
 
 from datetime import UTC, datetime
 
-from sqlalchemy import DateTime, MetaData, String
+from sqlalchemy import BigInteger, DateTime, Integer, MetaData, String
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator
 
-NAME = String(63)
+NAME = String(63).with_variant(String(63, collation="C"), "postgresql")
+"""Sorted by bytes, as SQLite does, whatever language the database was made for: lists are in the same order everywhere,
+and their pages are read from the key's index."""
+
+NUMBER = BigInteger().with_variant(Integer(), "sqlite")
+"""64 bits. In SQLite every integer has them, and only one that is called so can be a key that counts by itself."""
 
 
 class Base(DeclarativeBase):

@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, Float, String, select, update
+from sqlalchemy import JSON, CheckConstraint, Float, String, false, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import NAME, Base, Time, now
+from controller.db.base import NAME, NUMBER, Base, Time, now
 
 
 class CloudletRow(Base):
-    """One row per cloudlet. `token` and `credential` are digests. A token that was used stays, so that using it again
-    can be told from making one up. `version` is the generation at which the desired state last changed."""
+    """One row per cloudlet. `token`, `credential` and `key` are digests. A token that was used stays, so that using it
+    again can be told from making one up. `version` is the generation at which the desired state last changed."""
 
     __tablename__ = "cloudlets"
     __table_args__ = (
@@ -25,7 +26,7 @@ class CloudletRow(Base):
     pe: Mapped[str] = mapped_column(String(8))
     vtep: Mapped[str] = mapped_column(String(45), unique=True)
     state: Mapped[str] = mapped_column(String(16))
-    version: Mapped[int] = mapped_column(default=0)
+    version: Mapped[int] = mapped_column(NUMBER, default=0)
     approval: Mapped[bool] = mapped_column(default=False)
     labels: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
     latitude: Mapped[float | None] = mapped_column(Float)
@@ -34,15 +35,17 @@ class CloudletRow(Base):
     token_expires_at: Mapped[datetime | None] = mapped_column(Time)
     token_used_at: Mapped[datetime | None] = mapped_column(Time)
     credential: Mapped[str | None] = mapped_column(String(64), unique=True)
+    revoked: Mapped[bool] = mapped_column(default=False, server_default=false())
+    key: Mapped[str | None] = mapped_column(String(64))
     agent_version: Mapped[str | None] = mapped_column(String(64))
     last_seen: Mapped[datetime | None] = mapped_column(Time)
     created_at: Mapped[datetime] = mapped_column(Time, default=now)
     revision: Mapped[int] = mapped_column(default=1)
 
 
-async def get(session: AsyncSession, name: str) -> CloudletRow | None:
-    """The cloudlet of that name."""
-    return await session.get(CloudletRow, name, populate_existing=True)
+async def get(session: AsyncSession, name: str, *, lock: bool = False) -> CloudletRow | None:
+    """The cloudlet of that name. `lock`: nobody else changes it before the transaction ends."""
+    return await session.get(CloudletRow, name, populate_existing=True, with_for_update=lock or None)
 
 
 async def page(session: AsyncSession, after: str, limit: int) -> list[CloudletRow]:
@@ -59,7 +62,13 @@ async def amend(session: AsyncSession, name: str, **columns: Any) -> None:
 
 
 async def note_seen(session: AsyncSession, seen: Mapping[str, tuple[datetime, str | None]]) -> None:
-    """Records when agents were last heard of, and their versions."""
-    for name, (when, version) in seen.items():
-        values: dict[str, Any] = {"last_seen": when} | ({"agent_version": version} if version else {})
-        await session.execute(update(CloudletRow).where(CloudletRow.name == name).values(**values))
+    """Records when agents were last heard of, and their versions. Cloudlets that somebody is changing now are left
+    out: waiting for one while holding others is how two transactions block each other, and agents are heard of again
+    soon."""
+    names = iter(sorted(seen))
+    while some := list(islice(names, 1000)):
+        free = select(CloudletRow.name).where(CloudletRow.name.in_(some)).with_for_update(skip_locked=True)
+        for name in await session.scalars(free):
+            when, version = seen[name]
+            values: dict[str, Any] = {"last_seen": when} | ({"agent_version": version} if version else {})
+            await session.execute(update(CloudletRow).where(CloudletRow.name == name).values(**values))

@@ -1,14 +1,16 @@
 """Devices: an MD and, optionally, the VM that works for it."""
 
+import secrets
+from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import CheckConstraint, ForeignKey, String, UniqueConstraint, delete, or_, select
+from sqlalchemy import CheckConstraint, ForeignKey, String, UniqueConstraint, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.core.addresses import Kind
-from controller.db.base import NAME, Base, Time, now
+from controller.db.base import NAME, NUMBER, Base, Time, now
 
 
 class DeviceRow(Base):
@@ -32,16 +34,16 @@ class ClientRow(Base):
         CheckConstraint("mac IS NOT NULL OR client_id IS NOT NULL", name="known"),
     )
 
-    id: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[int] = mapped_column(NUMBER, primary_key=True)
     device: Mapped[str] = mapped_column(NAME, ForeignKey("devices.name"))
     kind: Mapped[Literal["md", "vm"]] = mapped_column(String(2))
     mac: Mapped[str | None] = mapped_column(String(17), unique=True)
     client_id: Mapped[str | None] = mapped_column(String(510), unique=True)
 
 
-async def get(session: AsyncSession, name: str) -> DeviceRow | None:
-    """The device of that name."""
-    return await session.get(DeviceRow, name, populate_existing=True)
+async def get(session: AsyncSession, name: str, *, lock: bool = False) -> DeviceRow | None:
+    """The device of that name. `lock`: nobody else changes it before the transaction ends."""
+    return await session.get(DeviceRow, name, populate_existing=True, with_for_update=lock or None)
 
 
 async def page(session: AsyncSession, after: str, limit: int) -> list[DeviceRow]:
@@ -63,6 +65,44 @@ async def known_as(session: AsyncSession, mac: str | None, client_id: str | None
     return min(rows, key=lambda row: row.client_id != client_id, default=None)
 
 
+async def known(
+    session: AsyncSession, asked: Collection[tuple[str | None, str | None]]
+) -> Mapping[tuple[str | None, str | None], tuple[ClientRow, bool]]:
+    """As `known_as`, for many (MAC, client id) at once; with each, whether its device is implicit."""
+    macs, ids = {mac for mac, _ in asked if mac}, {client_id for _, client_id in asked if client_id}
+    query = select(ClientRow, DeviceRow.implicit).join(DeviceRow, DeviceRow.name == ClientRow.device)
+    rows = await session.execute(query.where(or_(ClientRow.mac.in_(macs), ClientRow.client_id.in_(ids))))
+    by_mac, by_id = {}, {}
+    for client, implicit in rows:
+        by_mac[client.mac], by_id[client.client_id] = (client, implicit), (client, implicit)
+    by_mac.pop(None, None)
+    by_id.pop(None, None)
+    found = {}
+    for mac, client_id in asked:
+        if one := by_id.get(client_id) or by_mac.get(mac):
+            found[mac, client_id] = one
+    return found
+
+
+async def named(session: AsyncSession, names: Collection[str]) -> set[str]:
+    """Those of the names that a device has."""
+    return set(await session.scalars(select(DeviceRow.name).where(DeviceRow.name.in_(names))))
+
+
+def nameless() -> str:
+    """A name for a device of which nothing is known but that it has a pair."""
+    return f"dev-{secrets.token_hex(8)}"
+
+
+async def forget_unused(session: AsyncSession, names: Collection[str], used: Any) -> None:
+    """Forgets those of the devices that nobody registered and for which `used`, a condition, does not hold."""
+    gone = set(
+        await session.scalars(select(DeviceRow.name).where(DeviceRow.name.in_(names), DeviceRow.implicit, ~used))
+    )
+    await session.execute(delete(ClientRow).where(ClientRow.device.in_(gone)))
+    await session.execute(delete(DeviceRow).where(DeviceRow.name.in_(gone)))
+
+
 async def clashing(session: AsyncSession, mac: str | None, client_id: str | None) -> tuple[str, str] | None:
     """The field (`mac` or `client_id`) that another device has already, and that device."""
     for field, column, value in (("mac", ClientRow.mac, mac), ("client_id", ClientRow.client_id, client_id)):
@@ -79,6 +119,23 @@ def add(session: AsyncSession, name: str, *, implicit: bool = False) -> None:
 def add_client(session: AsyncSession, device: str, kind: Kind, mac: str | None, client_id: str | None) -> None:
     """Says how the device's MD or VM is known."""
     session.add(ClientRow(device=device, kind=kind, mac=mac, client_id=client_id))
+
+
+async def forget_client(session: AsyncSession, device: str, client_id: str) -> None:
+    """The device's VM does not go by this client id any more; without another name it is not known at all."""
+    mine = ClientRow.device == device, ClientRow.kind == "vm", ClientRow.client_id == client_id
+    await session.execute(delete(ClientRow).where(*mine, ClientRow.mac.is_(None)))
+    await session.execute(update(ClientRow).where(*mine).values(client_id=None))
+
+
+async def add_all(session: AsyncSession, names: Collection[str], clients: list[dict[str, Any]]) -> None:
+    """Adds devices that nobody registered, and clients of theirs, many at once."""
+    if names:
+        at = now()
+        rows = [{"name": name, "implicit": True, "created_at": at, "revision": 1} for name in sorted(names)]
+        await session.execute(insert(DeviceRow), rows)
+    if clients:
+        await session.execute(insert(ClientRow), clients)
 
 
 async def remove(session: AsyncSession, name: str) -> None:

@@ -10,13 +10,14 @@ from controller.db.base import NAME, Base, Time, now
 
 
 class EndpointRow(Base):
-    """One row per endpoint; never changed, only made and removed."""
+    """One row per endpoint; only made and removed, never changed but for its tenant's consent: who gave it, and when
+    it was given or withdrawn last."""
 
     __tablename__ = "endpoints"
     __table_args__ = (
         UniqueConstraint("cloudlet", "index"),
         UniqueConstraint("cloudlet", "vni"),
-        CheckConstraint("site BETWEEN 1 AND 4095", name="site"),
+        CheckConstraint("site >= 1 AND (site <= 4095 OR vni IS NOT NULL)", name="site"),
         CheckConstraint('"index" BETWEEN 1 AND 255', name="index"),
         CheckConstraint("vni BETWEEN 1 AND 16777215", name="vni"),
         CheckConstraint("max_routes >= 1", name="max_routes"),
@@ -33,6 +34,11 @@ class EndpointRow(Base):
     mtu: Mapped[int]
     lease_seconds: Mapped[int]
     max_routes: Mapped[int | None]
+    tenant: Mapped[str | None] = mapped_column(NAME)
+    prefix6: Mapped[str | None] = mapped_column(String(49))
+    gateway6: Mapped[str | None] = mapped_column(String(45))
+    consented_by: Mapped[str | None] = mapped_column(String(200))
+    consent_at: Mapped[datetime | None] = mapped_column(Time)
     created_at: Mapped[datetime] = mapped_column(Time, default=now)
     revision: Mapped[int] = mapped_column(default=1)
 
@@ -42,9 +48,26 @@ async def get(session: AsyncSession, name: str) -> EndpointRow | None:
     return await session.get(EndpointRow, name, populate_existing=True)
 
 
-async def page(session: AsyncSession, after: str, limit: int, cloudlet: str | None = None) -> list[EndpointRow]:
-    """Up to `limit` endpoints, of one cloudlet or of all, whose names sort after `after`."""
+async def lock(session: AsyncSession, *names: str) -> None:
+    """Makes others who want to give out its addresses wait until this transaction ends. Whoever locks several does so
+    in the order of their names. (SQLite has no such lock, and one writer.)"""
+    query = select(EndpointRow.name).where(EndpointRow.name.in_(names)).order_by(EndpointRow.name)
+    await session.execute(query.with_for_update(key_share=True))
+
+
+async def there(session: AsyncSession, names: list[str]) -> list[str]:
+    """Those of the endpoints that there are, sorted; none of them is removed before the transaction ends."""
+    query = select(EndpointRow.name).where(EndpointRow.name.in_(names)).order_by(EndpointRow.name)
+    return list(await session.scalars(query.with_for_update(key_share=True, read=True)))
+
+
+async def page(
+    session: AsyncSession, after: str, limit: int, cloudlet: str | None = None, tenant: str | None = None
+) -> list[EndpointRow]:
+    """Up to `limit` endpoints, of one cloudlet or tenant or of all, whose names sort after `after`."""
     query = select(EndpointRow).where(EndpointRow.name > after).order_by(EndpointRow.name).limit(limit)
     if cloudlet is not None:
         query = query.where(EndpointRow.cloudlet == cloudlet)
+    if tenant is not None:
+        query = query.where(EndpointRow.tenant == tenant)
     return list(await session.scalars(query))

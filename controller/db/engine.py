@@ -1,62 +1,135 @@
-"""Connections and transactions, and all that differs between SQLite and PostgreSQL.
+"""Transactions, and all that differs between SQLite and PostgreSQL (but for `drivers`).
 
 SQLite allows one writer: writes queue for a lock of ours and begin IMMEDIATE, so none ever fails with "database is
-locked"; readers see the last commit (WAL) and never wait. PostgreSQL does both by itself.
+locked"; readers see the last commit (WAL) and never wait.
+
+PostgreSQL lets writers run side by side. They read what is committed (READ COMMITTED), so that whoever has waited for
+another sees what that one did; what must be unique is so by constraint, and what must go one after the other takes its
+turn (`alone`). With a stricter level a snapshot would be taken before such a wait, and the wait be for nothing. Readers
+have a snapshot (REPEATABLE READ), which costs nothing and never fails.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from enum import IntEnum
+from typing import Any, TypeVar
 
-from sqlalchemy import event, make_url, text
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy import text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
-BUSY_MS = 10_000
-"""How long a statement waits for a lock that another process holds."""
+from controller.db import drivers
+from controller.db.trouble import Beaten, Unavailable, trouble
+
+T = TypeVar("T")
+Work = Callable[[AsyncSession], Awaitable[T]]
+
+WRITERS, READERS = 10, 10
+"""PostgreSQL: connections of one controller at most. It has no use for more, and a server admits 100 by default."""
+
+ATTEMPTS = 5
+"""Tries of a transaction that others beat."""
+
+LAST = "weft.last"
+
+LOCKS = 0x77656674 << 32
+"""Advisory locks are numbers that all users of a database share: ours begin with "weft" in ASCII."""
+
+
+class Lock(IntEnum):
+    """What only one transaction at a time may do, over all controllers of a database."""
+
+    MIGRATION = LOCKS + 1
+    EVENTS = LOCKS + 2
+    CHANGE = LOCKS + 3
+    ATTENDANCE = LOCKS + 4
+    LEADER = LOCKS + 5
+    VMS = LOCKS + 6
+    AUDIT = LOCKS + 7
+
+
+def insert(session: AsyncSession, table: type[Any]) -> "postgresql.Insert | sqlite.Insert":
+    """An INSERT that can say what to do about a row that is there already (`on_conflict_…`)."""
+    if session.get_bind().dialect.name == "sqlite":
+        return sqlite.insert(table)
+    return postgresql.insert(table)
 
 
 class Database:
-    """Engines and sessions. `read()` gives a session on a snapshot, `write()` one that commits when its block ends."""
+    """Engines and sessions. `read()` gives a session on a snapshot, `write()` one that commits when its block ends.
+    Either raises Unavailable while the database is away, and works again when it is back. Inside their blocks there is
+    nothing but work with the database. `watch` is called with every transaction that writes, as it begins."""
 
     def __init__(self, url: str) -> None:
-        self._sqlite = make_url(url).get_backend_name() == "sqlite"
-        self._turn = asyncio.Lock()
-        self.readers = self._engine(url, "BEGIN")
-        self.writer = (
-            self._engine(url, "BEGIN IMMEDIATE", pool_size=1, max_overflow=0) if self._sqlite else self.readers
-        )
+        where = drivers.with_driver(url)
+        self.watch: Callable[[AsyncSession], None] = lambda session: None
+        self._url, self._sqlite = where, where.get_backend_name() == "sqlite"
+        if self._sqlite:
+            self._turn: asyncio.Lock | nullcontext[None] = asyncio.Lock()
+            self.readers = drivers.sqlite(where, "BEGIN")
+            self.writer = drivers.sqlite(where, "BEGIN IMMEDIATE", pool_size=1, max_overflow=0)
+        else:
+            self._turn = nullcontext()
+            readers = drivers.postgresql(where, READERS)
+            self.readers = readers.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            self.writer = drivers.postgresql(where, WRITERS)
 
-    def _engine(self, url: str, begin: str, **options: Any) -> AsyncEngine:
-        if not self._sqlite:
-            return create_async_engine(url, pool_pre_ping=True, **options)
-        engine = create_async_engine(url, **options)
-
-        @event.listens_for(engine.sync_engine, "connect")
-        def prepare(connection: Any, _record: object) -> None:
-            connection.isolation_level = None  # pysqlite begins nothing by itself: the listener below does
-            cursor = connection.cursor()
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_MS}"):
-                cursor.execute(f"PRAGMA {pragma}")
-            cursor.close()
-
-        @event.listens_for(engine.sync_engine, "begin")
-        def start(connection: Any) -> None:
-            connection.exec_driver_sql(begin)
-
-        return engine
+    @property
+    def shared(self) -> bool:
+        """Whether several controllers may work with it at the same time."""
+        return not self._sqlite
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:
         """A session for reading."""
-        async with AsyncSession(self.readers, expire_on_commit=False) as session:
-            yield session
+        with _translated():
+            async with AsyncSession(self.readers, expire_on_commit=False) as session:
+                yield session
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncSession]:
         """A session whose work is one transaction: committed at the end of the block, undone if it raises."""
-        async with self._turn, AsyncSession(self.writer, expire_on_commit=False) as session, session.begin():
-            yield session
+        with _translated():
+            async with self._turn, AsyncSession(self.writer, expire_on_commit=False) as session, session.begin():
+                self.watch(session)
+                yield session
+                for work in session.info.pop(LAST, ()):
+                    await work(session)
+
+    async def transact(self, work: Work[T]) -> T:
+        """`work` in a transaction; again, from its beginning, if somebody else was quicker. Raises IntegrityError if it
+        is at odds with what is there every time."""
+        for attempt in range(1, ATTEMPTS):
+            try:
+                async with self.write() as session:
+                    return await work(session)
+            except (Beaten, IntegrityError):
+                await asyncio.sleep(random.random() * 0.005 * attempt)
+        async with self.write() as session:
+            return await work(session)
+
+    @asynccontextmanager
+    async def migrating(self) -> AsyncIterator[AsyncConnection]:
+        """A connection for changing tables, with all the time it needs: one controller at a time."""
+        engine = drivers.sqlite(self._url, "BEGIN IMMEDIATE", migrating=True) if self._sqlite else self.writer
+        try:
+            with _translated():
+                async with engine.connect() as connection:
+                    await connection.begin()
+                    if not self._sqlite:
+                        await connection.execute(text(f"SELECT pg_advisory_xact_lock({Lock.MIGRATION:d})"))
+                        for what in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
+                            await connection.execute(text(f"SET LOCAL {what} = 0"))
+                    yield connection
+                    if self._sqlite and (broken := (await connection.execute(text("PRAGMA foreign_key_check"))).all()):
+                        raise Unavailable(f"{len(broken)} rows refer to rows that are not there, the first {broken[0]}")
+                    await connection.commit()
+        finally:
+            if self._sqlite:
+                await engine.dispose()
 
     async def answers(self) -> bool:
         """Whether the database can be read now."""
@@ -71,3 +144,28 @@ class Database:
         """Closes every connection."""
         await self.readers.dispose()
         await self.writer.dispose()
+
+
+async def alone(session: AsyncSession, lock: Lock) -> None:
+    """Waits until no other transaction has the lock, and keeps it until this one ends. On SQLite every transaction that
+    writes is alone."""
+    if session.get_bind().dialect.name == "postgresql":
+        await session.execute(text(f"SELECT pg_advisory_xact_lock({lock:d})"))
+
+
+def last(session: AsyncSession, work: Callable[[AsyncSession], Awaitable[None]]) -> None:
+    """Does `work` at the end of the transaction, right before it is committed: the place to take a lock that everybody
+    wants, since it is held for no longer than the commit takes and nothing is waited for while it is."""
+    session.info.setdefault(LAST, []).append(work)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except Unavailable:
+        raise
+    except Exception as error:
+        if found := trouble(error):
+            raise found from error
+        raise

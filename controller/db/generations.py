@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.core.refusals import conflict, missing
 from controller.core.trials import Trial, document, of_document
-from controller.db.base import Base, Time, now
+from controller.db.base import NUMBER, Base, Time, now
 
 KEPT = 10_000
 """How many of the latest rows are kept."""
@@ -32,7 +32,7 @@ class GenerationRow(Base):
 
     __tablename__ = "generations"
 
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
     at: Mapped[datetime] = mapped_column(Time, default=now)
     cause: Mapped[str] = mapped_column(String(400))
     fabric: Mapped[str] = mapped_column(String(64))

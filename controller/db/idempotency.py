@@ -6,19 +6,22 @@ from sqlalchemy import LargeBinary, String, delete, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import Base, Time, now
+from controller.db.base import NUMBER, Base, Time, now
 
 KEPT = timedelta(days=1)
 
 
 class IdempotencyRow(Base):
     """`key` is a digest of the caller's key, `request` of method, path and body. `status` is None while the first
-    request is under way."""
+    request is under way at the replica that is `owner` (one run of its process); `generation` is that of the change it
+    has made by then."""
 
     __tablename__ = "idempotency"
 
     key: Mapped[str] = mapped_column(String(64), primary_key=True)
     request: Mapped[str] = mapped_column(String(64))
+    owner: Mapped[str | None] = mapped_column(String(32))
+    generation: Mapped[int | None] = mapped_column(NUMBER)
     status: Mapped[int | None]
     etag: Mapped[str | None] = mapped_column(String(100))
     media_type: Mapped[str | None] = mapped_column(String(100))
@@ -31,9 +34,22 @@ async def get(session: AsyncSession, key: str) -> IdempotencyRow | None:
     return await session.get(IdempotencyRow, key, populate_existing=True)
 
 
-def begin(session: AsyncSession, key: str, request: str) -> None:
+def begin(session: AsyncSession, key: str, request: str, owner: str) -> None:
     """Claims a key."""
-    session.add(IdempotencyRow(key=key, request=request))
+    session.add(IdempotencyRow(key=key, request=request, owner=owner))
+
+
+async def take(session: AsyncSession, key: str, giver: str | None, taker: str) -> bool:
+    """Takes over a request from a replica that is gone, unless somebody else has."""
+    mine = update(IdempotencyRow).where(IdempotencyRow.key == key, IdempotencyRow.status.is_(None))
+    mine = mine.where(IdempotencyRow.owner == giver if giver is not None else IdempotencyRow.owner.is_(None))
+    return bool((await session.execute(mine.values(owner=taker))).rowcount)  # type: ignore[attr-defined]
+
+
+async def made(session: AsyncSession, key: str, owner: str, generation: int) -> bool:
+    """Notes the change that a request makes, if it is still the owner's."""
+    row = update(IdempotencyRow).where(IdempotencyRow.key == key, IdempotencyRow.owner == owner)
+    return bool((await session.execute(row.values(generation=generation))).rowcount)  # type: ignore[attr-defined]
 
 
 async def finish(
@@ -45,13 +61,10 @@ async def finish(
 
 
 async def forget(session: AsyncSession, key: str) -> None:
-    """Frees a key, so that the request can be tried again."""
-    await session.execute(delete(IdempotencyRow).where(IdempotencyRow.key == key))
-
-
-async def forget_unfinished(session: AsyncSession) -> None:
-    """Frees the keys of requests that were under way when the controller died."""
-    await session.execute(delete(IdempotencyRow).where(IdempotencyRow.status.is_(None)))
+    """Frees a key, so that the request can be tried again. What it has changed is not forgotten."""
+    row = IdempotencyRow.key == key
+    await session.execute(delete(IdempotencyRow).where(row, IdempotencyRow.generation.is_(None)))
+    await session.execute(update(IdempotencyRow).where(row, IdempotencyRow.status.is_(None)).values(owner=None))
 
 
 async def prune(session: AsyncSession) -> None:

@@ -1,66 +1,128 @@
 """The intent in its tables: read whole at start, written as the difference between two."""
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from itertools import islice
+from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute
 
 from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
-from controller.db import generations
+from controller.core.tables import Table, changed
+from controller.core.touched import Touched
+from controller.db import families, generations
+from controller.db.base import Base, now
 from controller.db.cloudlets import CloudletRow
-from controller.db.endpoints import EndpointRow
+from controller.db.endpoints import EndpointRow, lock
 from controller.db.leases import LeaseRow
 from controller.db.members import MemberRow
 from controller.db.pairs import PairRow
+from controller.db.statics import StaticRow
 from controller.db.vcps import VcpRow
 from controller.wire.flavours import Flavour
 
 
 async def load(session: AsyncSession) -> Intent:
     """The intent at the latest generation."""
-    members: dict[str, set[str]] = {}
-    for vcp, endpoint in await session.execute(select(MemberRow.vcp, MemberRow.endpoint)):
-        members.setdefault(vcp, set()).add(endpoint)
     return Intent(
         generation=await generations.number(session),
-        cloudlets={
-            c.name: Cloudlet(c.name, Flavour(c.pe), c.vtep, State(c.state), c.credential, c.version)
-            for c in await session.scalars(select(CloudletRow))
-        },
-        endpoints={
-            e.name: Endpoint(
-                e.name,
-                e.cloudlet,
-                e.site,
-                e.index,
-                e.prefix,
-                e.gateway,
-                tuple(e.ports),
-                e.vni,
-                e.mtu,
-                e.lease_seconds,
-                e.max_routes,
-            )
-            for e in await session.scalars(select(EndpointRow))
-        },
-        vcps={
-            v.name: Vcp(
-                v.name, Flavour(v.flavour), v.description, v.managed_by_policy, frozenset(members.get(v.name, ()))
-            )
-            for v in await session.scalars(select(VcpRow))
-        },
+        cloudlets=await _cloudlets(session, None),
+        endpoints=await _endpoints(session, None),
+        vcps=await _vcps(session, None),
+        families=await families.load(session),
     )
 
 
+async def take_over(session: AsyncSession, old: Intent, touched: Touched) -> Intent:
+    """The intent at the latest generation, which differs from `old` in what was touched. Costs work in proportion to
+    that."""
+    cloudlets, endpoints = await _cloudlets(session, touched.cloudlets), await _endpoints(session, touched.endpoints)
+    vcps = await _vcps(session, touched.vcps)
+    return old.but(
+        generation=await generations.number(session),
+        cloudlets=Table.of(old.cloudlets).updated(cloudlets, touched.cloudlets - cloudlets.keys()),
+        endpoints=Table.of(old.endpoints).updated(endpoints, touched.endpoints - endpoints.keys()),
+        vcps=Table.of(old.vcps).updated(vcps, touched.vcps - vcps.keys()),
+        families=await families.load(session),
+    )
+
+
+Names = frozenset[str] | None
+"""Names of what is wanted; None is all there is."""
+
+
+async def _cloudlets(session: AsyncSession, names: Names) -> dict[str, Cloudlet]:
+    rows = await _rows(session, _columns(CloudletRow, Cloudlet), CloudletRow.name, names)
+    return {c.name: Cloudlet(**c._asdict() | {"pe": Flavour(c.pe), "state": State(c.state)}) for c in rows}
+
+
+async def _endpoints(session: AsyncSession, names: Names) -> dict[str, Endpoint]:
+    rows = await _rows(session, _columns(EndpointRow, Endpoint), EndpointRow.name, names)
+    return {e.name: Endpoint(**e._asdict() | {"ports": tuple(e.ports)}) for e in rows}
+
+
+async def _vcps(session: AsyncSession, names: Names) -> dict[str, Vcp]:
+    members: dict[str, set[str]] = {}
+    for member in await _rows(session, [MemberRow.vcp, MemberRow.endpoint], MemberRow.vcp, names):
+        members.setdefault(member.vcp, set()).add(member.endpoint)
+    columns = [getattr(VcpRow, field.name) for field in fields(Vcp) if field.name != "members"]
+    rows = await _rows(session, columns, VcpRow.name, names)
+    more = [{"flavour": Flavour(v.flavour), "members": frozenset(members.get(v.name, ()))} for v in rows]
+    return {v.name: Vcp(**v._asdict() | own) for v, own in zip(rows, more, strict=True)}
+
+
+async def _rows(
+    session: AsyncSession, columns: list[Any], name: InstrumentedAttribute[str], names: Names
+) -> list[Row[Any]]:
+    query = select(*columns)
+    if names is None:
+        return list(await session.execute(query))
+    return [row for some in _some(names) for row in await session.execute(query.where(name.in_(some)))]
+
+
+def _columns(table: type[Base], of: type[Cloudlet] | type[Endpoint]) -> list[Any]:
+    """The columns that are fields of a thing, and no others: of very many rows, whole ones take seconds to read."""
+    return [getattr(table, field.name) for field in fields(of)]
+
+
 async def save(session: AsyncSession, old: Intent, new: Intent) -> None:
-    """Writes what differs: what is gone first, referring rows before those they refer to."""
+    """Writes what differs: what is gone first, referring rows before those they refer to. Costs work in proportion to
+    it."""
     await _remove(session, old, new)
+    await _save_cloudlets(session, old, new)
+    made = [new.endpoints[name] for name in changed(old.endpoints, new.endpoints) if name not in old.endpoints]
+    await _insert(session, EndpointRow, [{**vars(endpoint), "ports": list(endpoint.ports)} for endpoint in made])
+    await _save_consents(session, old, new)
+    for name in changed(old.vcps, new.vcps):
+        if name in new.vcps:
+            await _save_vcp(session, old.vcps.get(name), new.vcps[name], new.generation)
+    await families.save(session, old.families, new.families)
+
+
+async def _save_consents(session: AsyncSession, old: Intent, new: Intent) -> None:
+    """All that ever changes of an endpoint. Who has consented to many is the same one."""
+    given: dict[str | None, list[str]] = {}
+    for name in changed(old.endpoints, new.endpoints):
+        before, after = old.endpoints.get(name), new.endpoints.get(name)
+        if before and after and before.consented_by != after.consented_by:
+            given.setdefault(after.consented_by, []).append(name)
+    for who, names in given.items():
+        for some in _some(sorted(names)):
+            change = update(EndpointRow).where(EndpointRow.name.in_(some))
+            values = {"consented_by": who, "consent_at": now()}
+            await session.execute(change.values(**values, revision=EndpointRow.revision + 1))
+
+
+async def _save_cloudlets(session: AsyncSession, old: Intent, new: Intent) -> None:
     versions: dict[int, list[str]] = {}
-    for name, cloudlet in new.cloudlets.items():
-        before = old.cloudlets.get(name)
-        if before is cloudlet or before == cloudlet:
+    made: list[dict[str, Any]] = []
+    for name in changed(old.cloudlets, new.cloudlets):
+        before, cloudlet = old.cloudlets.get(name), new.cloudlets.get(name)
+        if cloudlet is None or before == cloudlet:
             continue
-        if before == replace(cloudlet, version=before.version if before else 0):
+        if before is not None and before == replace(cloudlet, version=before.version):
             versions.setdefault(cloudlet.version, []).append(name)
             continue
         columns = {
@@ -68,37 +130,53 @@ async def save(session: AsyncSession, old: Intent, new: Intent) -> None:
             "vtep": cloudlet.vtep,
             "state": cloudlet.state.value,
             "credential": cloudlet.credential,
+            "revoked": cloudlet.revoked,
             "version": cloudlet.version,
+            "labels": dict(cloudlet.labels),
+            "latitude": cloudlet.latitude,
+            "longitude": cloudlet.longitude,
+            "key": cloudlet.key,
         }
         if before is None:
-            await session.execute(insert(CloudletRow).values(name=name, **columns))
+            made.append({"name": name, **columns})
         else:
-            visible = int((before.state, before.credential) != (cloudlet.state, cloudlet.credential))
             change = update(CloudletRow).where(CloudletRow.name == name)
-            await session.execute(change.values(**columns, revision=CloudletRow.revision + visible))
+            await session.execute(change.values(**columns, revision=CloudletRow.revision + 1))
+    await _insert(session, CloudletRow, made)
     for version, names in versions.items():
-        await session.execute(update(CloudletRow).where(CloudletRow.name.in_(names)).values(version=version))
-    for name in new.endpoints.keys() - old.endpoints.keys():
-        endpoint = new.endpoints[name]
-        await session.execute(insert(EndpointRow).values({**vars(endpoint), "ports": list(endpoint.ports)}))
-    for name, vcp in new.vcps.items():
-        if old.vcps.get(name) is not vcp:
-            await _save_vcp(session, old.vcps.get(name), vcp, new.generation)
+        for some in _some(names):
+            await session.execute(update(CloudletRow).where(CloudletRow.name.in_(some)).values(version=version))
 
 
 async def _remove(session: AsyncSession, old: Intent, new: Intent) -> None:
-    for name, vcp in old.vcps.items():
-        after = new.vcps.get(name)
-        if after is not vcp and (gone := vcp.members - (after.members if after else frozenset())):
-            await session.execute(delete(MemberRow).where(MemberRow.vcp == name, MemberRow.endpoint.in_(gone)))
-    if vcps := old.vcps.keys() - new.vcps.keys():
-        await session.execute(delete(VcpRow).where(VcpRow.name.in_(vcps)))
-    if endpoints := old.endpoints.keys() - new.endpoints.keys():
-        await session.execute(delete(LeaseRow).where(LeaseRow.endpoint.in_(endpoints)))
-        await session.execute(delete(PairRow).where(PairRow.endpoint.in_(endpoints)))
-        await session.execute(delete(EndpointRow).where(EndpointRow.name.in_(endpoints)))
-    if cloudlets := old.cloudlets.keys() - new.cloudlets.keys():
-        await session.execute(delete(CloudletRow).where(CloudletRow.name.in_(cloudlets)))
+    pools = changed(old.vcps, new.vcps)
+    for name in pools:
+        before, after = old.vcps.get(name), new.vcps.get(name)
+        left = (before.members if before else frozenset()) - (after.members if after else frozenset())
+        for some in _some(left):
+            await session.execute(delete(MemberRow).where(MemberRow.vcp == name, MemberRow.endpoint.in_(some)))
+    for some in _some(name for name in pools if name not in new.vcps):
+        await session.execute(delete(VcpRow).where(VcpRow.name.in_(some)))
+    for some in _some(sorted(name for name in changed(old.endpoints, new.endpoints) if name not in new.endpoints)):
+        await lock(session, *some)  # in the order in which grants do it
+        await session.execute(delete(LeaseRow).where(LeaseRow.endpoint.in_(some)))
+        await session.execute(delete(StaticRow).where(StaticRow.endpoint.in_(some)))
+        await session.execute(delete(PairRow).where(PairRow.endpoint.in_(some)))
+        await session.execute(delete(EndpointRow).where(EndpointRow.name.in_(some)))
+    for some in _some(name for name in changed(old.cloudlets, new.cloudlets) if name not in new.cloudlets):
+        await session.execute(delete(CloudletRow).where(CloudletRow.name.in_(some)))
+
+
+async def _insert(session: AsyncSession, table: type[Base], rows: list[dict[str, Any]]) -> None:
+    if rows:
+        await session.execute(insert(table), rows)
+
+
+def _some(names: Iterable[str]) -> Iterator[list[str]]:
+    """Names by the thousand: a statement has parameters for 32,767 in PostgreSQL, for fewer in old SQLite."""
+    left = iter(names)
+    while some := list(islice(left, 1000)):
+        yield some
 
 
 async def _save_vcp(session: AsyncSession, before: Vcp | None, vcp: Vcp, generation: int) -> None:
@@ -106,6 +184,7 @@ async def _save_vcp(session: AsyncSession, before: Vcp | None, vcp: Vcp, generat
         "flavour": vcp.flavour.value,
         "description": vcp.description,
         "managed_by_policy": vcp.managed_by_policy,
+        "family": vcp.family,
     }
     if before is None:
         await session.execute(insert(VcpRow).values(name=vcp.name, **columns))
@@ -113,6 +192,5 @@ async def _save_vcp(session: AsyncSession, before: Vcp | None, vcp: Vcp, generat
         change = update(VcpRow).where(VcpRow.name == vcp.name)
         await session.execute(change.values(**columns, revision=VcpRow.revision + 1))
     joined = vcp.members - (before.members if before else frozenset())
-    if joined:
-        rows = [{"vcp": vcp.name, "endpoint": endpoint, "generation": generation} for endpoint in sorted(joined)]
-        await session.execute(insert(MemberRow), rows)
+    rows = [{"vcp": vcp.name, "endpoint": endpoint, "generation": generation} for endpoint in sorted(joined)]
+    await _insert(session, MemberRow, rows)

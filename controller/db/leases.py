@@ -1,14 +1,30 @@
 """Leases: who holds which address until when. Unique by constraint: an address of an endpoint is leased once, and each
 half of a pair is."""
 
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, Integer, String, UniqueConstraint, delete, select
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    String,
+    UniqueConstraint,
+    and_,
+    case,
+    delete,
+    func,
+    select,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, aliased, mapped_column
 
-from controller.db.base import NAME, Base, Time
+from controller.core.disconnects import Apart
+from controller.core.lease_hits import Held
+from controller.db.base import NAME, NUMBER, Base, Time
+from controller.db.engine import insert
 
 
 class LeaseRow(Base):
@@ -23,7 +39,7 @@ class LeaseRow(Base):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(BigInteger().with_variant(Integer(), "sqlite"), primary_key=True)
+    id: Mapped[int] = mapped_column(NUMBER, primary_key=True)
     pair: Mapped[int] = mapped_column(BigInteger, ForeignKey("pairs.id"))
     endpoint: Mapped[str] = mapped_column(NAME, ForeignKey("endpoints.name"))
     device: Mapped[str] = mapped_column(NAME, ForeignKey("devices.name"), index=True)
@@ -37,9 +53,9 @@ class LeaseRow(Base):
     revision: Mapped[int] = mapped_column(default=1)
 
 
-async def get(session: AsyncSession, number: int, at: datetime) -> LeaseRow | None:
-    """The lease of that id, if it has not expired."""
-    row = await session.get(LeaseRow, number, populate_existing=True)
+async def get(session: AsyncSession, number: int, at: datetime, *, lock: bool = False) -> LeaseRow | None:
+    """The lease of that id, if it has not expired. `lock`: nobody else changes it before the transaction ends."""
+    row = await session.get(LeaseRow, number, populate_existing=True, with_for_update=lock or None)
     return row if row is not None and row.expires_at > at else None
 
 
@@ -49,11 +65,87 @@ async def of(session: AsyncSession, pair: int, kind: str) -> LeaseRow | None:
     return row
 
 
+async def of_vm(session: AsyncSession, device: str, address: str) -> list[LeaseRow]:
+    """The lease of a device's VM on an address, at whichever LAN."""
+    query = select(LeaseRow).where(LeaseRow.device == device, LeaseRow.kind == "vm", LeaseRow.address == address)
+    return list(await session.scalars(query))
+
+
+async def live_of(session: AsyncSession, pair: int, at: datetime) -> LeaseRow | None:
+    """A lease on either half of a pair that has not expired."""
+    query = select(LeaseRow).where(LeaseRow.pair == pair, LeaseRow.expires_at > at).order_by(LeaseRow.address).limit(1)
+    row: LeaseRow | None = await session.scalar(query)
+    return row
+
+
+async def live(session: AsyncSession, pairs: Collection[int], at: datetime) -> dict[int, dict[str, datetime]]:
+    """When the leases on these pairs end that have not ended yet, by pair and kind."""
+    if not pairs:
+        return {}
+    query = select(LeaseRow.pair, LeaseRow.kind, LeaseRow.expires_at)
+    found: dict[int, dict[str, datetime]] = {}
+    for pair, kind, until in await session.execute(query.where(LeaseRow.pair.in_(pairs), LeaseRow.expires_at > at)):
+        found.setdefault(pair, {})[kind] = until
+    return found
+
+
+async def keep(session: AsyncSession, rows: list[dict[str, Any]], at: datetime) -> None:
+    """Adds leases or renews them, many at once. One that had expired begins anew."""
+    if not rows:
+        return
+    statement = insert(session, LeaseRow)
+    new = statement.excluded
+    began = case((LeaseRow.expires_at <= at, new.granted_at), else_=LeaseRow.granted_at)
+    values = {"granted_at": began, "revision": LeaseRow.revision + 1}
+    for column in ("device", "address", "expires_at"):
+        values[column] = new[column]
+    for column in ("mac", "client_id", "hostname"):
+        values[column] = func.coalesce(new[column], getattr(LeaseRow, column))
+    await session.execute(statement.on_conflict_do_update(index_elements=["pair", "kind"], set_=values), rows)
+
+
+async def end(session: AsyncSession, halves: Collection[tuple[int, str]]) -> None:
+    """Gives addresses back, by pair and kind."""
+    for kind in ("md", "vm"):
+        if over := [pair for pair, of in halves if of == kind]:
+            await session.execute(delete(LeaseRow).where(LeaseRow.kind == kind, LeaseRow.pair.in_(over)))
+
+
 async def at_address(session: AsyncSession, endpoint: str, address: str) -> LeaseRow | None:
     """The lease on an address, expired or not."""
     query = select(LeaseRow).where(LeaseRow.endpoint == endpoint, LeaseRow.address == address)
     row: LeaseRow | None = await session.scalar(query)
     return row
+
+
+async def apart(session: AsyncSession, endpoints: Iterable[str], at: datetime) -> list[Apart]:
+    """Devices whose MD has a lease at one of the endpoints and whose VM has one at another endpoint."""
+    md, vm = aliased(LeaseRow), aliased(LeaseRow)
+    query = (
+        select(md.device, md.endpoint, vm.endpoint)
+        .join(vm, and_(vm.device == md.device, vm.kind == "vm", vm.endpoint != md.endpoint, vm.expires_at > at))
+        .where(md.kind == "md", md.expires_at > at)
+    )
+    found: list[Apart] = []
+    for some in _some(endpoints):
+        found += [Apart(*row) for row in await session.execute(query.where(md.endpoint.in_(some)))]
+    return found
+
+
+async def held(session: AsyncSession, endpoints: Iterable[str], at: datetime) -> list[Held]:
+    """All leases at these endpoints."""
+    found: list[Held] = []
+    columns = select(LeaseRow.endpoint, LeaseRow.device, LeaseRow.kind, LeaseRow.address)
+    for some in _some(endpoints):
+        rows = await session.execute(columns.where(LeaseRow.endpoint.in_(some), LeaseRow.expires_at > at))
+        found += [Held(*row) for row in rows]
+    return found
+
+
+def _some(names: Iterable[str]) -> Iterator[list[str]]:
+    """As many at a time as any database takes in a statement."""
+    every = sorted(names)
+    return (every[at : at + 500] for at in range(0, len(every), 500))
 
 
 async def page(
@@ -68,12 +160,20 @@ async def page(
     return list(await session.scalars(query))
 
 
-async def expired(session: AsyncSession, at: datetime, limit: int = 500) -> list[LeaseRow]:
-    """Leases whose time is over."""
-    query = select(LeaseRow).where(LeaseRow.expires_at <= at).order_by(LeaseRow.expires_at).limit(limit)
-    return list(await session.scalars(query))
+async def any_expired(session: AsyncSession, at: datetime) -> bool:
+    """Whether there is a lease whose time is over."""
+    return await session.scalar(select(LeaseRow.id).where(LeaseRow.expires_at <= at).limit(1)) is not None
 
 
-async def remove(session: AsyncSession, lease: LeaseRow) -> None:
-    """Gives the address back."""
-    await session.execute(delete(LeaseRow).where(LeaseRow.id == lease.id))
+async def remove_expired(session: AsyncSession, at: datetime, limit: int = 500) -> list[LeaseRow]:
+    """Removes leases whose time is over, and gives them. One that is renewed at the same moment stays: the time is
+    looked at again when the other transaction is over."""
+    found = select(LeaseRow.id).where(LeaseRow.expires_at <= at).order_by(LeaseRow.expires_at).limit(limit)
+    gone = delete(LeaseRow).where(LeaseRow.id.in_(found), LeaseRow.expires_at <= at).returning(LeaseRow)
+    return list(await session.scalars(gone))
+
+
+async def remove(session: AsyncSession, lease: LeaseRow) -> bool:
+    """Gives the address back; False if somebody else has."""
+    gone = await session.execute(delete(LeaseRow).where(LeaseRow.id == lease.id).returning(LeaseRow.id))
+    return gone.first() is not None

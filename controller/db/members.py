@@ -6,7 +6,7 @@ from sqlalchemy import ForeignKey, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import NAME, Base
+from controller.db.base import NAME, NUMBER, Base
 
 
 class MemberRow(Base):
@@ -16,7 +16,12 @@ class MemberRow(Base):
 
     vcp: Mapped[str] = mapped_column(NAME, ForeignKey("vcps.name"), primary_key=True)
     endpoint: Mapped[str] = mapped_column(NAME, ForeignKey("endpoints.name"), primary_key=True, index=True)
-    generation: Mapped[int]
+    generation: Mapped[int] = mapped_column(NUMBER)
+
+
+async def get(session: AsyncSession, vcp: str, endpoint: str) -> MemberRow | None:
+    """That an endpoint is in a VCP."""
+    return await session.get(MemberRow, (vcp, endpoint), populate_existing=True)
 
 
 async def of(session: AsyncSession, vcps: Iterable[str]) -> dict[str, list[str]]:

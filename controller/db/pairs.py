@@ -1,27 +1,59 @@
 """Pairs: which device has which pair of a LAN. A pair outlives its leases, so that a device that returns gets its old
-one back; it is taken away only when the plan is full and somebody else needs it."""
+one back; it is taken away only when somebody else needs it and nobody can be leasing from it."""
 
+from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Integer, UniqueConstraint, delete, exists, func, select, update
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    ForeignKeyConstraint,
+    UniqueConstraint,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import Mapped, aliased, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import NAME, Base, Time, now
+from controller.core.blocks import SIZE
+from controller.db import blocks, devices
+from controller.db.base import NAME, NUMBER, Base, Time, now
 from controller.db.leases import LeaseRow
 
 
 class PairRow(Base):
-    """`number` counts the plan's pairs from 0. `used_at` is when it last had a lease granted or renewed."""
+    """`number` counts the plan's pairs from 0. `block` and `epoch` are the block it is in and whose that is; `lent` is
+    the delegation that may lease from it all the same. `used_at` is when the controller last granted or renewed,
+    `held_until` how long it is reserved. Without a device: static hosts have its addresses."""
 
     __tablename__ = "pairs"
-    __table_args__ = (UniqueConstraint("endpoint", "number"), UniqueConstraint("endpoint", "device"))
+    __table_args__ = (
+        UniqueConstraint("endpoint", "number"),
+        UniqueConstraint("endpoint", "device"),
+        CheckConstraint(f"block = number / {SIZE}", name="block"),
+        ForeignKeyConstraint(
+            ["endpoint", "block", "epoch"],
+            ["blocks.endpoint", "blocks.block", "blocks.epoch"],
+            name="fk_pairs_endpoint_block_epoch",
+            onupdate="CASCADE",
+        ),
+    )
 
-    id: Mapped[int] = mapped_column(BigInteger().with_variant(Integer(), "sqlite"), primary_key=True)
+    id: Mapped[int] = mapped_column(NUMBER, primary_key=True)
     endpoint: Mapped[str] = mapped_column(NAME, ForeignKey("endpoints.name"))
-    device: Mapped[str] = mapped_column(NAME, ForeignKey("devices.name"), index=True)
+    device: Mapped[str | None] = mapped_column(NAME, ForeignKey("devices.name"), index=True)
     number: Mapped[int] = mapped_column(BigInteger)
+    block: Mapped[int] = mapped_column(BigInteger)
+    epoch: Mapped[int]
+    lent: Mapped[int | None]
     used_at: Mapped[datetime] = mapped_column(Time, default=now)
+    held_until: Mapped[datetime | None] = mapped_column(Time)
 
 
 async def of(session: AsyncSession, endpoint: str, device: str) -> PairRow | None:
@@ -31,42 +63,138 @@ async def of(session: AsyncSession, endpoint: str, device: str) -> PairRow | Non
     return row
 
 
-async def free_number(session: AsyncSession, endpoint: str, capacity: int) -> int | None:
-    """A pair nobody has: the one after the greatest in use or, at the end of the plan, the lowest gap."""
-    top = await session.scalar(select(func.max(PairRow.number)).where(PairRow.endpoint == endpoint))
-    if top is None:
-        return 0
-    if top + 1 < capacity:
-        return int(top) + 1
-    mine, below = aliased(PairRow), aliased(PairRow)
-    if not await session.scalar(select(exists().where(mine.endpoint == endpoint, mine.number == 0))):
-        return 0
-    taken = exists().where(below.endpoint == endpoint, below.number == mine.number + 1)
-    gap = select(func.min(mine.number + 1)).where(mine.endpoint == endpoint, mine.number + 1 < capacity, ~taken)
-    found = await session.scalar(gap)
-    return None if found is None else int(found)
+async def of_devices(session: AsyncSession, endpoint: str, devices: Collection[str]) -> dict[str, PairRow]:
+    """The pairs that devices have at an endpoint, by device."""
+    if not devices:
+        return {}
+    query = select(PairRow).where(PairRow.endpoint == endpoint, PairRow.device.in_(devices))
+    return {row.device: row for row in await session.scalars(query) if row.device is not None}
+
+
+async def devices_at(session: AsyncSession, endpoint: str) -> set[str]:
+    """Every device that has a pair at an endpoint."""
+    query = select(PairRow.device).where(PairRow.endpoint == endpoint, PairRow.device.is_not(None))
+    return {name for name in await session.scalars(query) if name is not None}
+
+
+async def numbered(session: AsyncSession, endpoint: str, numbers: Collection[int]) -> dict[int, PairRow]:
+    """Those of the pairs that somebody has, by number."""
+    if not numbers:
+        return {}
+    query = select(PairRow).where(PairRow.endpoint == endpoint, PairRow.number.in_(numbers))
+    return {row.number: row for row in await session.scalars(query)}
+
+
+async def taken(session: AsyncSession, endpoint: str, blocks: Collection[int]) -> set[int]:
+    """The numbers in those blocks that somebody has."""
+    query = select(PairRow.number).where(PairRow.endpoint == endpoint, PairRow.block.in_(blocks))
+    return set(await session.scalars(query))
 
 
 async def idle(session: AsyncSession, endpoint: str, at: datetime) -> PairRow | None:
-    """The pair that has been without a lease for longest."""
+    """The pair of a device that has been without a lease for longest, is not reserved, and from which no agent can
+    lease."""
     leased = exists().where(LeaseRow.pair == PairRow.id, LeaseRow.expires_at > at)
-    query = select(PairRow).where(PairRow.endpoint == endpoint, ~leased).order_by(PairRow.used_at, PairRow.id).limit(1)
+    held = PairRow.held_until.is_not(None) & (PairRow.held_until > at)
+    own = PairRow.endpoint == endpoint, PairRow.epoch == blocks.OWN, PairRow.lent.is_(None), PairRow.device.is_not(None)
+    query = select(PairRow).where(*own, ~leased, ~held).order_by(PairRow.used_at, PairRow.id).limit(1)
     row: PairRow | None = await session.scalar(query)
     return row
 
 
-async def give(session: AsyncSession, endpoint: str, device: str, number: int) -> PairRow:
-    """Gives a free pair to a device."""
-    pair = PairRow(endpoint=endpoint, device=device, number=number)
+async def at_number(session: AsyncSession, endpoint: str, number: int) -> PairRow | None:
+    """The pair of that number, if anybody has it."""
+    query = select(PairRow).where(PairRow.endpoint == endpoint, PairRow.number == number)
+    row: PairRow | None = await session.scalar(query)
+    return row
+
+
+async def reserved(session: AsyncSession, id: int, at: datetime) -> PairRow | None:
+    """The pair of that id, if it is reserved."""
+    row = await session.get(PairRow, id, populate_existing=True)
+    return row if row is not None and row.held_until is not None and row.held_until > at else None
+
+
+async def page_reserved(
+    session: AsyncSession, after: int, limit: int, at: datetime, endpoint: str | None, device: str | None
+) -> list[PairRow]:
+    """Up to `limit` pairs that are reserved, by id."""
+    query = select(PairRow).where(PairRow.id > after, PairRow.held_until > at).order_by(PairRow.id).limit(limit)
+    if endpoint is not None:
+        query = query.where(PairRow.endpoint == endpoint)
+    if device is not None:
+        query = query.where(PairRow.device == device)
+    return list(await session.scalars(query))
+
+
+async def remove(session: AsyncSession, id: int) -> None:
+    """Makes a pair free that static hosts had."""
+    await session.execute(delete(PairRow).where(PairRow.id == id))
+
+
+async def give(
+    session: AsyncSession,
+    endpoint: str,
+    device: str | None,
+    number: int,
+    epoch: int = blocks.OWN,
+    lent: int | None = None,
+) -> PairRow:
+    """Gives a free pair to a device, or to static hosts. IntegrityError: the pair is somebody's, or its block is not
+    that owner's. A block that is nobody's becomes the controller's own."""
+    block = number // SIZE
+    if epoch == blocks.OWN and not await blocks.owners(session, endpoint, [block]):
+        await blocks.add(session, endpoint, [block], blocks.OWN)
+    pair = PairRow(endpoint=endpoint, device=device, number=number, block=block, epoch=epoch, lent=lent)
     session.add(pair)
     await session.flush()
     return pair
 
 
-async def take(session: AsyncSession, pair: PairRow) -> None:
-    """Takes a pair, and what is left of expired leases, from its device."""
-    await session.execute(delete(LeaseRow).where(LeaseRow.pair == pair.id))
-    await session.execute(delete(PairRow).where(PairRow.id == pair.id))
+async def lend(session: AsyncSession, pairs: Collection[int], epoch: int) -> None:
+    """A delegation may lease from these pairs, and nobody takes them away without its word."""
+    lent = update(PairRow).where(PairRow.id.in_(pairs), PairRow.lent.is_distinct_from(epoch))
+    await session.execute(lent.values(lent=epoch))
+
+
+async def lend_all(session: AsyncSession, endpoint: str, epoch: int) -> None:
+    """As `lend`, for every pair of an endpoint."""
+    await session.execute(update(PairRow).where(PairRow.endpoint == endpoint).values(lent=epoch))
+
+
+async def rooms(session: AsyncSession, endpoint: str, limit: int, below: int | None = None) -> list[int]:
+    """Up to `limit` of the controller's own blocks in which not every pair is somebody's."""
+    row = blocks.BlockRow
+    used = select(func.count()).where(PairRow.endpoint == row.endpoint, PairRow.block == row.block)
+    mine = row.endpoint == endpoint, row.epoch == blocks.OWN, used.scalar_subquery() < SIZE
+    query = select(row.block).where(*mine).order_by(row.block).limit(limit)
+    return list(await session.scalars(query if below is None else query.where(row.block < below)))
+
+
+async def drop_empty(session: AsyncSession, endpoint: str) -> None:
+    """The controller's own blocks in which nobody has a pair are nobody's."""
+    row = blocks.BlockRow
+    used = exists().where(PairRow.endpoint == row.endpoint, PairRow.block == row.block)
+    await session.execute(delete(row).where(row.endpoint == endpoint, row.epoch == blocks.OWN, ~used))
+
+
+async def unlend(session: AsyncSession, endpoint: str, blocks: Collection[int]) -> None:
+    """The agent has forgotten the pairs in these blocks."""
+    there = PairRow.endpoint == endpoint, PairRow.block.in_(blocks)
+    await session.execute(update(PairRow).where(*there).values(lent=None))
+
+
+async def add_all(session: AsyncSession, rows: list[dict[str, Any]]) -> None:
+    """Adds pairs, many at once; as `give`."""
+    if rows:
+        at = now()
+        await session.execute(insert(PairRow), [row | {"used_at": at} for row in rows])
+
+
+async def take(session: AsyncSession, pairs: Collection[int]) -> None:
+    """Takes pairs, and what is left of expired leases, from their devices."""
+    await session.execute(delete(LeaseRow).where(LeaseRow.pair.in_(pairs)))
+    await session.execute(delete(PairRow).where(PairRow.id.in_(pairs)))
 
 
 async def touch(session: AsyncSession, pair: PairRow, at: datetime) -> None:
@@ -74,18 +202,32 @@ async def touch(session: AsyncSession, pair: PairRow, at: datetime) -> None:
     await session.execute(update(PairRow).where(PairRow.id == pair.id).values(used_at=at))
 
 
-async def count(session: AsyncSession, device: str) -> int:
-    """How many pairs a device has, over all endpoints."""
-    return await session.scalar(select(func.count()).where(PairRow.device == device)) or 0
+async def of_device(session: AsyncSession, device: str) -> list[PairRow]:
+    """All pairs of a device."""
+    return list(await session.scalars(select(PairRow).where(PairRow.device == device)))
 
 
-async def remove_of(session: AsyncSession, device: str) -> None:
-    """Takes all pairs, and what is left of expired leases, from a device."""
-    await session.execute(delete(LeaseRow).where(LeaseRow.device == device))
-    await session.execute(delete(PairRow).where(PairRow.device == device))
+async def hand_over(session: AsyncSession, giver: str, taker: str, pairs: Collection[int] | None = None) -> None:
+    """Gives pairs and leases of a device, all of them if none are named, to another that has none."""
+    leases, mine = update(LeaseRow).where(LeaseRow.device == giver), update(PairRow).where(PairRow.device == giver)
+    if pairs is not None:
+        leases, mine = leases.where(LeaseRow.pair.in_(pairs)), mine.where(PairRow.id.in_(pairs))
+    await session.execute(leases.values(device=taker))
+    await session.execute(mine.values(device=taker))
 
 
-async def hand_over(session: AsyncSession, giver: str, taker: str) -> None:
-    """Gives all pairs and leases of a device to another that has none."""
-    await session.execute(update(LeaseRow).where(LeaseRow.device == giver).values(device=taker))
-    await session.execute(update(PairRow).where(PairRow.device == giver).values(device=taker))
+async def leave(session: AsyncSession, device: str) -> None:
+    """Takes all pairs from a device that is to go. One that an agent may be leasing from, though nobody but the
+    controller gives out its block, goes to a device without a name instead: it may be in use."""
+    lent = {pair.id for pair in await of_device(session, device) if pair.epoch == blocks.OWN and pair.lent is not None}
+    for pair in lent:
+        name = devices.nameless()
+        devices.add(session, name, implicit=True)
+        await session.flush()
+        await hand_over(session, device, name, {pair})
+    await take(session, [pair.id for pair in await of_device(session, device)])
+
+
+async def tidy(session: AsyncSession, names: Collection[str]) -> None:
+    """A device that nobody registered is remembered for as long as it has a pair somewhere."""
+    await devices.forget_unused(session, names, exists().where(PairRow.device == devices.DeviceRow.name))

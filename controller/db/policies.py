@@ -1,37 +1,89 @@
-"""Policies that were applied, the latest of which is in force."""
+"""Policies that were applied: every one is kept, and the latest that was not withdrawn is in force."""
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import String, Text, delete, select
+from sqlalchemy import JSON, String, Text, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import Base, Time, now
+from controller.db.base import NUMBER, Base, Time, now
 
 
 class PolicyRow(Base):
-    """One row per applied policy, with the generation it led to."""
+    """One row per applied policy, with the generation it led to. `summary` is its plan; `note` says why it was applied
+    where that is not plain; `applied_by` is who, as far as that is known. Withdrawn: its change was rolled back."""
 
     __tablename__ = "policies"
-
     id: Mapped[int] = mapped_column(primary_key=True)
     filename: Mapped[str] = mapped_column(String(200))
     text: Mapped[str] = mapped_column(Text)
-    generation: Mapped[int]
+    generation: Mapped[int] = mapped_column(NUMBER)
     applied_at: Mapped[datetime] = mapped_column(Time, default=now)
+    applied_by: Mapped[str | None] = mapped_column(String(200))
+    note: Mapped[str] = mapped_column(String(200), default="")
+    summary: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    withdrawn_at: Mapped[datetime | None] = mapped_column(Time)
+
+    @property
+    def revision(self) -> int:
+        """Its number among all that were applied."""
+        return self.id
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was applied."""
+        return self.applied_at
+
+
+_in_force = select(PolicyRow).where(PolicyRow.withdrawn_at.is_(None)).order_by(PolicyRow.id.desc())
 
 
 async def latest(session: AsyncSession) -> PolicyRow | None:
     """The policy in force."""
-    row: PolicyRow | None = await session.scalar(select(PolicyRow).order_by(PolicyRow.id.desc()).limit(1))
+    row: PolicyRow | None = await session.scalar(_in_force.limit(1))
     return row
 
 
-def add(session: AsyncSession, filename: str, text: str, generation: int) -> None:
+async def before(session: AsyncSession, revision: int) -> PolicyRow | None:
+    """The policy that was in force before that one, or would have been."""
+    row: PolicyRow | None = await session.scalar(_in_force.where(PolicyRow.id < revision).limit(1))
+    return row
+
+
+async def other(session: AsyncSession, text: str) -> PolicyRow | None:
+    """The latest that was in force with another text than this."""
+    row: PolicyRow | None = await session.scalar(_in_force.where(PolicyRow.text != text).limit(1))
+    return row
+
+
+async def before_change(session: AsyncSession, generation: int) -> PolicyRow | None:
+    """The policy that would be in force without a change."""
+    row: PolicyRow | None = await session.scalar(_in_force.where(PolicyRow.generation != generation).limit(1))
+    return row
+
+
+async def get(session: AsyncSession, revision: int) -> PolicyRow | None:
+    """One of those that were applied."""
+    return await session.get(PolicyRow, revision, populate_existing=True)
+
+
+async def page(session: AsyncSession, before: int | None, limit: int) -> list[PolicyRow]:
+    """Up to `limit` policies, the latest first, from below `before` on."""
+    chosen = select(PolicyRow).order_by(PolicyRow.id.desc()).limit(limit)
+    return list(await session.scalars(chosen if before is None else chosen.where(PolicyRow.id < before)))
+
+
+async def add(
+    session: AsyncSession, filename: str, text: str, generation: int, *, note: str = "", summary: dict[str, Any]
+) -> PolicyRow:
     """Records a policy with the change it makes."""
-    session.add(PolicyRow(filename=filename, text=text, generation=generation))
+    row = PolicyRow(filename=filename, text=text, generation=generation, note=note[:200], summary=summary)
+    session.add(row)
+    await session.flush()
+    return row
 
 
 async def withdraw(session: AsyncSession, generation: int) -> None:
-    """Forgets what was applied with a change that is rolled back: the policy before it is in force again."""
-    await session.execute(delete(PolicyRow).where(PolicyRow.generation == generation))
+    """Takes back what was applied with a change that is rolled back: the policy before it is in force again."""
+    await session.execute(update(PolicyRow).where(PolicyRow.generation == generation).values(withdrawn_at=now()))

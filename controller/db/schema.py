@@ -4,24 +4,47 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import Connection, MetaData
 
 import migrations
 from controller.db import (
+    attendance,
+    audit,
+    bandwidths,
+    blocks,
+    certificates,
     claims,
     cloudlets,
+    decisions,
+    delegations,
     devices,
     endpoints,
     events,
+    families,
+    filters,
     generations,
     idempotency,
     leases,
     members,
+    moves,
+    neighbour_history,
+    neighbours,
     pairs,
     policies,
+    profiles,
+    replicas,
+    reporters,
+    revisions,
     routeservers,
+    sightings,
+    statics,
+    tokens,
+    tunnels,
+    usage,
     vcps,
+    vms,
 )
 from controller.db.base import Base
 from controller.db.engine import Database
@@ -34,12 +57,34 @@ TABLES = (
     devices,
     leases,
     pairs,
+    blocks,
+    delegations,
+    neighbours,
+    neighbour_history,
+    reporters,
+    bandwidths,
     events,
     idempotency,
     policies,
     generations,
     routeservers,
     claims,
+    usage,
+    statics,
+    families,
+    revisions,
+    replicas,
+    attendance,
+    vms,
+    moves,
+    profiles,
+    decisions,
+    sightings,
+    tokens,
+    audit,
+    certificates,
+    tunnels,
+    filters,
 )
 
 metadata: MetaData = Base.metadata
@@ -51,16 +96,19 @@ class UnknownRevision(Exception):  # noqa: N818 - it says what is
 
 async def upgrade(database: Database, revision: str = "head") -> None:
     """Runs the migrations up to `revision`, if it is not there yet. Raises UnknownRevision."""
-    async with database.writer.connect() as connection:
+    async with database.migrating() as connection:
         await connection.run_sync(_upgrade, revision)
-        await connection.commit()
 
 
 async def downgrade(database: Database, revision: str = "base") -> None:
     """Takes migrations back, with the data that only they hold."""
-    async with database.writer.connect() as connection:
+    async with database.migrating() as connection:
         await connection.run_sync(_downgrade, revision)
-        await connection.commit()
+
+
+def head() -> str | None:
+    """The latest migration of this release."""
+    return ScriptDirectory.from_config(_config(None)).get_current_head()
 
 
 def _upgrade(connection: Connection, revision: str) -> None:
@@ -74,7 +122,7 @@ def _downgrade(connection: Connection, revision: str) -> None:
     command.downgrade(_config(connection), revision)
 
 
-def _config(connection: Connection) -> Config:
+def _config(connection: Connection | None) -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection

@@ -19,6 +19,7 @@ class VcpRow(Base):
     flavour: Mapped[str] = mapped_column(String(8))
     description: Mapped[str] = mapped_column(String(200), default="")
     managed_by_policy: Mapped[bool] = mapped_column(default=False)
+    family: Mapped[str | None] = mapped_column(NAME)
     created_at: Mapped[datetime] = mapped_column(Time, default=now)
     revision: Mapped[int] = mapped_column(default=1)
 

@@ -4,6 +4,8 @@ Sent as server-sent events named `desired` on `GET /api/v1/agent/desired`; the e
 with `Last-Event-ID: N` gets the current document at once if its version differs from N, else waits for the next.
 """
 
+from hashlib import blake2b
+
 from controller.wire.flavours import Flavour
 from controller.wire.model import Message
 
@@ -20,7 +22,7 @@ class Remote(Message):
     """Another endpoint that shares at least one VCP with this one.
 
     `prefix` is its LAN in CIDR form (routed on-link over the bridge), `vtep` its tunnel address. `ve_id` is set for
-    VPLS, None for EVPN.
+    VPLS, None for EVPN. `prefix6` is its IPv6 LAN, if it has one.
     """
 
     endpoint: str
@@ -28,6 +30,7 @@ class Remote(Message):
     prefix: str
     vtep: str
     ve_id: int | None
+    prefix6: str | None = None
 
 
 class Endpoint(Message):
@@ -38,6 +41,7 @@ class Endpoint(Message):
     `prefix` is CIDR, `gateway` the cloudlet's own address on the LAN (no length). `ports` are interface names or
     shell patterns (`md*`) of the cloudlet's access ports; the agent puts each interface that matches on the bridge,
     also one that appears later. `ve_id` (1..4095) is set for VPLS, `vni` (1..2^24-1) for EVPN. `mtu` in bytes.
+    `prefix6` and `gateway6` are the LAN's IPv6 side, None where it has none.
     """
 
     name: str
@@ -54,6 +58,8 @@ class Endpoint(Message):
     mtu: int
     lease_seconds: int
     remotes: list[Remote]
+    prefix6: str | None = None
+    gateway6: str | None = None
 
 
 class Desired(Message):
@@ -70,3 +76,13 @@ class Desired(Message):
     vtep: str
     speakers: list[Speaker]
     endpoints: list[Endpoint]
+
+
+GATEWAYS = "02:57"
+"""How the MACs of all cloudlets' own addresses on their LANs begin: locally administered, and no machine's."""
+
+
+def gateway_mac(cloudlet: str, index: int) -> str:
+    """The MAC of the cloudlet's own address on the LAN of the endpoint with that index: the same after every restart,
+    so that ARP caches stay right."""
+    return f"{GATEWAYS}:" + blake2b(f"{cloudlet}/{index}".encode(), digest_size=4).digest().hex(":")

@@ -1,6 +1,7 @@
-"""Leases as agents ask for them on behalf of DHCP clients.
+"""Leases on behalf of DHCP clients, as a DHCP server and its source of leases speak of them.
 
-`POST /api/v1/agent/leases` grants or renews (idempotent per client), `POST /api/v1/agent/leases/release` gives back.
+Agents of former releases ask the controller for each: `POST /api/v1/agent/leases` grants or renews (idempotent per
+client), `POST /api/v1/agent/leases/release` gives back. Today's have ranges of their own (delegations.py).
 A device that nobody registered gets an even address under its own client id; a VM must be registered with its device,
 because its address is the one above the device's.
 """
@@ -12,13 +13,14 @@ from controller.wire.model import Message
 
 class LeaseRequest(Message):
     """`mac` is `02:00:5e:00:00:01` form; `client_id` is DHCP option 61 as lower-case hex, None when the client sent
-    none. `address` is what the client asked for (option 50 or ciaddr), a hint only."""
+    none. `address` is what the client asked for (option 50 or ciaddr), a hint only; `renewing`: it uses that now."""
 
     endpoint: str
     mac: str
     client_id: str | None = None
     hostname: str | None = None
     address: str | None = None
+    renewing: bool = False
 
 
 class LeaseGrant(Message):

@@ -2,6 +2,7 @@
 30 s. The controller answers 204; a report is the whole truth about the cloudlet, never a delta."""
 
 from controller.wire.model import Message
+from controller.wire.tunnels import Ipsec
 
 
 class Tunnel(Message):
@@ -41,7 +42,8 @@ class SpeakerState(Message):
 
 class Report(Message):
     """What the cloudlet is. `generation` and `version` are those of the desired state this was read back against, after
-    converging to it; `resident_bytes` and `cpu_seconds` are the agent process's own."""
+    converging to it; `resident_bytes` and `cpu_seconds` are the agent process's own. `ipsec` is None where tunnels are
+    in the clear, or the agent is of a release that says nothing of them."""
 
     cloudlet: str
     version: int
@@ -51,3 +53,10 @@ class Report(Message):
     speakers: list[SpeakerState]
     resident_bytes: int
     cpu_seconds: float
+    ipsec: Ipsec | None = None
+
+    @property
+    def steady(self) -> "Report":
+        """The same without what is different every time though nothing has happened."""
+        ipsec = self.ipsec.steady if self.ipsec is not None else None
+        return self.model_copy(update={"resident_bytes": 0, "cpu_seconds": 0.0, "ipsec": ipsec})

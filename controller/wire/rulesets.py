@@ -26,9 +26,26 @@ class Peer(Message):
     ttl_security: int | None = Field(default=None, ge=1, le=255, exclude_if=lambda hops: hops is None)
 
 
+class Permits(Message):
+    """What the routes of an endpoint may say besides its route target; all else is quarantined. They have its route
+    distinguisher and send traffic to `next_hops` alone, their originators too. Addresses and prefixes are of `prefixes`
+    (or, of machines that have kept them, in `hosts`). `macs` may be announced by no other endpoint of its pools. VPLS:
+    `ve_id`, and `labels`, the first and the last that its PE receives on. With more than `max_macs` MACs all of its
+    routes are quarantined. Traffic filters go beside them only with `flowspec`."""
+
+    next_hops: list[str]
+    prefixes: list[str] = Field(default=[], exclude_if=lambda some: not some)
+    hosts: list[str] = Field(default=[], exclude_if=lambda some: not some)
+    macs: list[str] = Field(default=[], exclude_if=lambda some: not some)
+    ve_id: int | None = Field(default=None, ge=1, le=65535, exclude_if=lambda number: number is None)
+    labels: tuple[int, int] | None = Field(default=None, exclude_if=lambda block: block is None)
+    max_macs: int | None = Field(default=None, ge=1, exclude_if=lambda most: most is None)
+    flowspec: bool = Field(default=False, exclude_if=lambda may: not may)
+
+
 class Endpoint(Message):
     """An endpoint as the route server knows it: who may announce which route target, in which family, and with how
-    many routes; without `max_routes` with any number."""
+    many routes; without `max_routes` with any number, and without `permits` whatever they say."""
 
     name: str
     peer: str
@@ -36,6 +53,7 @@ class Endpoint(Message):
     rt: str
     rd: str
     max_routes: int | None = Field(default=None, ge=1, exclude_if=lambda most: most is None)
+    permits: Permits | None = Field(default=None, exclude_if=lambda permits: permits is None)
 
 
 class Vcp(Message):

@@ -1,26 +1,27 @@
-"""`python -m lab.demo`: build a region, play the scenes, print the verdict, remove the region."""
+"""`python -m lab.demo`: two regions one after the other, built, played on and removed, and the verdict."""
 
 import argparse
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 
-from lab.demo import answers, footprint, moves, outages, pairs, reach
+from lab.demo import answers, distances, footprint, moves, outages, pairs, reach, walk
 from lab.demo.stage import Stage
 from lab.demo.verdict import Verdict
 from lab.errors import LabError
-from lab.paths import ROOT
+from lab.guests.build import build
+from lab.paths import GUESTS, ROOT
+from lab.program import run
 from lab.region import Region
 from lab.rest import Rest
 
-TOPOLOGY = ROOT / "lab/topologies/demo.yaml"
 
-
-def play(stage: Stage) -> None:
-    """All scenes in order, from an empty region."""
+def network(stage: Stage) -> None:
+    """Pools, addresses, answers and outages, from an empty region."""
     region = stage.region
     stage.title("a region: namespaces, WAN, route servers, controller, PE daemons")
     region.build(stage.note)
@@ -35,12 +36,13 @@ def play(stage: Stage) -> None:
     pools = "; ".join(f"{vcp}: {' '.join(members)}" for vcp, members in stage.pools().items())
     stage.verdict.add("policy applied", done.returncode == 0, pools)
     pairs.play(stage)
+    distances.play(stage)
     reach.within(stage)
     reach.between(stage)
     reach.through(stage)
     moves.join(stage, "blue", "c5-lan", "c1-lan")
     answers.explain(stage, "c1-lan", arrived="c5-lan", absent="c3-lan")
-    answers.doctor(stage)
+    answers.doctor(stage, by_hand="c5-lan")
     outages.play(stage)
     moves.leave(stage, "blue", "c5-lan", "c1-lan")
     moves.leave(stage, "amber", "c7-lan", "c6-lan")
@@ -49,8 +51,24 @@ def play(stage: Stage) -> None:
     footprint.play(stage)
 
 
+def machine(stage: Stage) -> None:
+    """A VM that boots, and follows its device."""
+    region = stage.region
+    stage.title("another region, with a VM that boots")
+    build(GUESTS, stage.note)
+    for phase in (region.build, region.enrol, region.apply_policy, region.lease, region.boot):
+        phase(stage.note)
+    walk.play(stage)
+
+
+ACTS: tuple[tuple[Path, Callable[[Stage], None]], ...] = (
+    (ROOT / "lab/topologies/demo.yaml", network),
+    (ROOT / "lab/topologies/move.yaml", machine),
+)
+
+
 def main() -> int:
-    """Exit codes: 0 all checks hold, 1 one failed or the region did not come up, 130 interrupted."""
+    """Exit codes: 0 all checks hold, 1 one failed or a region did not come up, 130 interrupted."""
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("build/demo.json"), help="where the verdict goes, as JSON")
     arguments = parser.parse_args()
@@ -59,21 +77,20 @@ def main() -> int:
         return 1
     verdict = Verdict()
     began = time.monotonic()
-    region = Region.load(TOPOLOGY)
-    try:
-        with region.occupied(print), Rest(timeout=120) as rest:
-            play(Stage(region, rest, verdict))
-    except LabError as error:
-        verdict.add("the demo ran to its end", False, str(error))
-    except KeyboardInterrupt:
-        print("interrupted; the region is removed", file=sys.stderr)
-        return 130
+    for topology, act in ACTS:
+        region = Region.load(topology)
+        try:
+            with region.occupied(print), Rest(timeout=120) as rest:
+                act(Stage(region, rest, verdict))
+        except LabError as error:
+            verdict.add(f"the act '{act.__name__}' ran to its end", False, str(error))
     seconds = time.monotonic() - began
     Console().print(verdict.table(f"Weft demo, {seconds:.0f} s"))
-    verdict.write(arguments.output, seconds=seconds, topology=str(TOPOLOGY.relative_to(ROOT)))
+    topologies = [str(topology.relative_to(ROOT)) for topology, _ in ACTS]
+    verdict.write(arguments.output, seconds=seconds, topologies=topologies)
     print(f"written: {arguments.output}")
     return 0 if verdict.ok else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

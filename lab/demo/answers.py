@@ -20,11 +20,17 @@ def explain(stage: Stage, source: str, arrived: str, absent: str) -> None:
         )
 
 
-def doctor(stage: Stage) -> None:
-    """Intent, rule sets, Adj-RIB-Out and kernels agree."""
+def doctor(stage: Stage, by_hand: str | None = None) -> None:
+    """Intent, rule sets, Adj-RIB-Out and kernels agree; and so does the policy, but for who joined by hand."""
     stage.title("does everything agree?")
     done = stage.weft("doctor")
-    stage.verdict.add("weft doctor", done.returncode == 0, (done.stdout.strip().splitlines() or ["no answer"])[-1])
+    if by_hand is None:
+        stage.verdict.add("weft doctor", done.returncode == 0, (done.stdout.strip().splitlines() or ["no answer"])[-1])
+        return
+    found = [line.strip() for line in done.stdout.splitlines() if line.startswith("✗")]
+    drift = [line for line in found if line.startswith("✗ policy") and f" {by_hand} " in line]
+    figure = f"all agree, but the policy, which did not ask for {by_hand}" if drift == found else "; ".join(found)
+    stage.verdict.add("weft doctor", len(drift) == 1 and drift == found, figure)
 
 
 def _verdicts(text: str) -> set[str]:

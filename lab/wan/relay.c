@@ -16,6 +16,7 @@
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -356,7 +357,10 @@ int main(int count, char **arguments)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     prctl(PR_SET_TIMERSLACK, 1UL);
-    setpriority(PRIO_PROCESS, 0, -20); /* a wish: the relay should run when a packet is due, whoever else is busy */
+    /* A wish: the relay should run when a packet is due, whoever else is busy. Nice values alone count only among the
+     * processes of one session, where the kernel groups them (sched(7), "The autogroup feature"). */
+    if (sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1}))
+        setpriority(PRIO_PROCESS, 0, -20);
     printf("%zu links\n", direction_count / 2);
     fflush(stdout);
     serve();

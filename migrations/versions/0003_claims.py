@@ -19,4 +19,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Loses the claims."""
     op.drop_table("claims")

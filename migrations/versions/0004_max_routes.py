@@ -16,6 +16,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Loses the limits, max_routes."""
     with op.batch_alter_table("endpoints") as endpoints:
         endpoints.drop_constraint(op.f("ck_endpoints_max_routes"), type_="check")
         endpoints.drop_column("max_routes")

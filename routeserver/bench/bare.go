@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"sync"
+
+	"weft/routeserver/byhand"
 )
 
 // bare is what the others are compared with: a program that takes the same sessions, waits until every PE has announced,
@@ -68,7 +70,7 @@ func sendBare(c Cell) error {
 
 // hear is a session until its PE has announced all its routes; it tells which PE that is.
 func (w *World) hear(conn net.Conn) (int, error) {
-	if _, err := conn.Write(append(w.family.open([4]byte{10, 255, 0, 1}, false), message(4, nil)...)); err != nil {
+	if _, err := conn.Write(append(w.family.open([4]byte{10, 255, 0, 1}, false), byhand.Message(4, nil)...)); err != nil {
 		return 0, err
 	}
 	in, buf := bufio.NewReaderSize(conn, 65536), make([]byte, 65536)

@@ -13,7 +13,7 @@ import (
 // frr is FRR's bgpd: a route map per pool inwards takes the route targets off and marks routes with their pool, one per
 // pool outwards takes those so marked and sets the route targets of all members. (`set extcommunity rt` adds; hence
 // `none` inwards.) PEs with the same map outwards are one update group, for which bgpd works once; a map for each PE with
-// its own route target alone makes it work for each, and converge eight times slower at 1,000 PEs. A change edits the
+// its own route target alone makes it work for each. A change edits the
 // maps outwards of both pools in one transaction, since each edit costs a copy of all maps, and gives one PE other maps,
 // which makes bgpd ask it for its routes and send it others. PEs see the route targets of their whole pool.
 type frr struct {

@@ -31,8 +31,8 @@ How each is driven, after trying what there was to choose from:
 - Weft over its control API; every change is on its disk (fsync) before it is sent.
 - BIRD: import filters mark routes with their pool, export filters take the pool's and replace the route target. ` + "`configure`" + `
   reloads the one PE whose two filters change, and is followed by ` + "`show status`" + ` to keep BIRD from sleeping. Functions and a
-  template keep the configuration short, which takes a change at 1,000 PEs and 1,000 routes from 69 to 5 ms.
-- FRR: the same with route maps, one per pool, so that PEs share update groups (a map per PE converges ten times slower);
+  template keep the configuration short, since BIRD reads and compares all of it at each change.
+- FRR: the same with route maps, one per pool, so that PEs share update groups (a map per PE would make it work for each);
   its PEs see the route targets of their whole pool. Edits are one transaction of the northbound, the maps of one PE are
   exchanged. A work queue's hold of 50 ms and a delay of as much before policy is applied are fixed in FRR.
 - gobgpd in three ways. *gobgp*: an import policy puts the pool's route targets in place, RT-Constrain distributes, soft reset in.

@@ -10,6 +10,8 @@ import (
 	"math/bits"
 	"net"
 	"time"
+
+	"weft/routeserver/byhand"
 )
 
 // PE is an emulated PE: a session, and what it holds. What it holds is guarded by its Receiver's lock of the PE.
@@ -55,7 +57,7 @@ func (r *Receiver) try(i int) error {
 			return err
 		}
 		if want == 1 {
-			if _, err = conn.Write(message(4, nil)); err != nil {
+			if _, err = conn.Write(byhand.Message(4, nil)); err != nil {
 				conn.Close()
 				return err
 			}

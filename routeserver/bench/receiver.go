@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"weft/routeserver/byhand"
 )
 
 // Receiver is all PEs, and the account of what they still lack.
@@ -138,7 +140,7 @@ func (r *Receiver) keepalives() {
 		r.mu.RLock()
 		for _, p := range r.pes {
 			if p != nil {
-				_, _ = p.conn.Write(message(4, nil))
+				_, _ = p.conn.Write(byhand.Message(4, nil))
 			}
 		}
 		r.mu.RUnlock()

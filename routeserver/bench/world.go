@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+
+	"weft/routeserver/byhand"
 )
 
 const asn = 65000
@@ -62,27 +64,6 @@ func rt(i int) []byte {
 // perMessage is how many NLRIs go into a message, so that it stays below 4,096 bytes.
 func (f *Family) perMessage() int { return 3900 / f.size }
 
-func message(kind byte, body []byte) []byte {
-	m := make([]byte, 16, 19+len(body))
-	for i := range m {
-		m[i] = 0xff
-	}
-	m = binary.BigEndian.AppendUint16(m, uint16(19+len(body)))
-	return append(append(m, kind), body...)
-}
-
-func attribute(flags, kind byte, value []byte) []byte {
-	return append([]byte{flags | 0x10, kind, byte(len(value) >> 8), byte(len(value))}, value...)
-}
-
-func updateOf(attributes ...[]byte) []byte {
-	var all []byte
-	for _, a := range attributes {
-		all = append(all, a...)
-	}
-	return message(2, append([]byte{0, 0, byte(len(all) >> 8), byte(len(all))}, all...))
-}
-
 // announcements are the UPDATEs with all routes of site s under a route target.
 func (f *Family) announcements(s, routes int, target []byte) []byte {
 	var out []byte
@@ -93,8 +74,8 @@ func (f *Family) announcements(s, routes int, target []byte) []byte {
 		for j := k; j < min(k+f.perMessage(), routes); j++ {
 			reach = f.nlri(reach, s, j)
 		}
-		out = append(out, updateOf(attribute(0x40, 1, []byte{0}), attribute(0x40, 2, nil),
-			attribute(0x40, 5, []byte{0, 0, 0, 100}), attribute(0x80, 14, reach), attribute(0xc0, 16, target))...)
+		out = append(out, byhand.Update(byhand.Attribute(0x40, 1, []byte{0}), byhand.Attribute(0x40, 2, nil),
+			byhand.Attribute(0x40, 5, []byte{0, 0, 0, 100}), byhand.Attribute(0x80, 14, reach), byhand.Attribute(0xc0, 16, target))...)
 	}
 	return out
 }
@@ -107,24 +88,24 @@ func (f *Family) withdrawals(s, routes int) []byte {
 		for j := k; j < min(k+f.perMessage(), routes); j++ {
 			unreach = f.nlri(unreach, s, j)
 		}
-		out = append(out, updateOf(attribute(0x80, 15, unreach))...)
+		out = append(out, byhand.Update(byhand.Attribute(0x80, 15, unreach))...)
 	}
 	return out
 }
 
 func (f *Family) head() []byte { return []byte{byte(f.afi >> 8), byte(f.afi), f.safi} }
 
-func (f *Family) endOfRIB() []byte { return updateOf(attribute(0x80, 15, f.head())) }
+func (f *Family) endOfRIB() []byte { return byhand.Update(byhand.Attribute(0x80, 15, f.head())) }
 
-var endOfMembership = updateOf(attribute(0x80, 15, []byte{0, 1, 132}))
+var endOfMembership = byhand.Update(byhand.Attribute(0x80, 15, []byte{0, 1, 132}))
 
 // membership is PE i's RFC 4684 interest in its own route target.
 func membership(i int) []byte {
 	id := routerID(i)
 	reach := append([]byte{0, 1, 132, 4}, id[:]...)
 	reach = append(reach, 0, 96, 0, 0, asn>>8, asn&0xff)
-	return updateOf(attribute(0x40, 1, []byte{0}), attribute(0x40, 2, nil), attribute(0x40, 5, []byte{0, 0, 0, 100}),
-		attribute(0x80, 14, append(reach, rt(i)...)))
+	return byhand.Update(byhand.Attribute(0x40, 1, []byte{0}), byhand.Attribute(0x40, 2, nil), byhand.Attribute(0x40, 5, []byte{0, 0, 0, 100}),
+		byhand.Attribute(0x80, 14, append(reach, rt(i)...)))
 }
 
 // open is an OPEN: the families, route refresh, four-octet AS numbers; 240 s of hold time.
@@ -135,5 +116,5 @@ func (f *Family) open(id [4]byte, rtc bool) []byte {
 	}
 	body := append([]byte{4, asn >> 8, asn & 0xff, 0, 240}, id[:]...)
 	body = append(body, byte(len(capabilities)+2), 2, byte(len(capabilities)))
-	return message(1, append(body, capabilities...))
+	return byhand.Message(1, append(body, capabilities...))
 }

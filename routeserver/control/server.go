@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ import (
 // maxBody bounds a request: a rule set of a region is a few hundred kilobytes.
 const maxBody = 64 << 20
 
+// patience is a rule set of that size over 20 Mbit/s.
+const patience = 30 * time.Second
+
 // Server answers the control API.
 type Server struct {
 	Engine       *engine.Engine
@@ -34,6 +38,7 @@ type Server struct {
 	Started      time.Time
 	Version      string // of the program
 	Log          *slog.Logger
+	Patience     time.Duration // how long a body may take to arrive; 0: patience
 }
 
 // Handler is the API. Everything but /healthz wants the token.
@@ -56,7 +61,21 @@ func (s *Server) Handler() http.Handler {
 	open := http.NewServeMux()
 	open.HandleFunc("GET /healthz", s.health)
 	open.Handle("/", s.authorised(problems(mux)))
-	return open
+	return s.timely(open)
+}
+
+// timely ends a request whose body does not arrive in time. A stream that is answered lasts as long as it likes.
+func (s *Server) timely(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			limit := s.Patience
+			if limit == 0 {
+				limit = patience
+			}
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limit))
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (s *Server) authorised(next http.Handler) http.Handler {
@@ -132,6 +151,8 @@ func (s *Server) failWith(w http.ResponseWriter, err error) {
 		reply(w, http.StatusConflict, f)
 	case errors.As(err, &long):
 		fail(w, http.StatusRequestEntityTooLarge, "too-large", "", "the request is longer than 64 MiB")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		fail(w, http.StatusRequestTimeout, "too-slow", "", "the request did not arrive in time")
 	default:
 		s.Log.Error("a request failed", "error", err)
 		fail(w, http.StatusInternalServerError, "internal", "", err.Error())

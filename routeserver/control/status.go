@@ -81,6 +81,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 		"in_touch":   s.Engine.InTouch(),
 		"serving":    s.Sessions.Serving(),
 		"restarting": s.Engine.Restarting(),
+		"permits":    true, // that it knows what they are
 		"started_at": s.Started.UTC(),
 		"sessions":   s.sessions(),
 		"bmp":        s.stations(),

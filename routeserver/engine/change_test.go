@@ -22,6 +22,7 @@ func (w *world) change(exact bool, ops ...ruleset.Operation) string {
 		w.t.Fatal("a dry run sent something")
 	}
 	c.DryRun = false
+	guarded := w.engine.Set().Guards() // what that makes of single routes is not foreseen
 	var real *Receipt
 	err = w.during(func() (err error) { real, err = w.engine.Change(c); return err })
 	if w.fallback != nil {
@@ -39,7 +40,7 @@ func (w *world) change(exact bool, ops ...ruleset.Operation) string {
 		}
 		real.Peers[i].WrittenMicros = nil
 	}
-	if exact && !slices.Equal(dry.Peers, real.Peers) {
+	if exact && !guarded && !slices.Equal(dry.Peers, real.Peers) {
 		w.t.Fatalf("foreseen %+v, done %+v", dry.Peers, real.Peers)
 	}
 	next := w.document

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weft/routeserver/rib"
 	"weft/routeserver/ruleset"
 	"weft/routeserver/wire"
 )
@@ -32,7 +33,7 @@ func (w *world) check(after string) {
 	}
 	for _, e := range w.document.Endpoints {
 		if have, want := w.engine.table.Load(e.Name), w.load(e); have != want {
-			w.t.Fatalf("after %s: %s is counted with %d routes and has %d", after, e.Name, have, want)
+			w.t.Fatalf("after %s: %s is counted with %s and has %s", after, e.Name, have, want)
 		}
 	}
 	want := w.expected(seen)
@@ -91,15 +92,14 @@ func same(want, have map[string]entry, heard bool) bool {
 	return true
 }
 
-// load counts the routes of an endpoint with a limit in the table.
-func (w *world) load(e ruleset.Endpoint) (n int) {
-	if e.MaxRoutes == 0 {
-		return 0
+// load is what an endpoint is to be counted with: nothing without limits, and its MACs only if those are limited.
+func (w *world) load(e ruleset.Endpoint) (l rib.Load) {
+	routes, macs := w.has(e)
+	if e.MaxRoutes > 0 || e.Permits.MaxMACs > 0 {
+		l.Routes = routes
 	}
-	for _, g := range w.engine.table.In(e.Peer).Groups() {
-		if site, _ := Judge(w.engine.set, g.Peer, g.Family, g.Attributes); site == e.Name {
-			n += g.Len()
-		}
+	if e.Permits.MaxMACs > 0 {
+		l.MACs = macs
 	}
-	return n
+	return l
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"sync"
 	"time"
 )
@@ -23,15 +24,65 @@ type Log struct {
 	events []Event
 	seq    uint64
 	more   chan struct{}
+	hushed map[hush]*repeats
+}
+
+// quiet is how long what a peer does again and again is gathered into one event.
+var quiet = 10 * time.Second
+
+// hush is what is not told of again for a while: a kind of event, of one peer, for one reason.
+type hush struct{ kind, peer, reason string }
+
+// repeats are what was not told of, and the last of them.
+type repeats struct {
+	times int
+	text  string
 }
 
 // NewLog makes an empty log.
-func NewLog() *Log { return &Log{more: make(chan struct{})} }
+func NewLog() *Log { return &Log{more: make(chan struct{}), hushed: map[hush]*repeats{}} }
+
+// AddOften is Add for what a peer can bring about with every message: the first is told of at once, those of the next
+// while in one event at its end. So a peer that misbehaves does not push out what others have done.
+func (l *Log) AddOften(kind, peer, reason, text string) {
+	h := hush{kind, peer, reason}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.hushed[h]; r != nil {
+		r.times, r.text = r.times+1, text
+		return
+	}
+	l.hushed[h] = &repeats{}
+	l.add(kind, peer, text)
+	time.AfterFunc(quiet, func() { l.resume(h) })
+}
+
+// resume tells of what was not told of, and begins another while, or is done with it.
+func (l *Log) resume(h hush) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.hushed[h]
+	if r.times == 0 {
+		delete(l.hushed, h)
+		return
+	}
+	text := r.text
+	if r.times > 1 {
+		text = fmt.Sprintf("%s; and %d more like this within %s", text, r.times-1, quiet)
+	}
+	l.add(h.kind, h.peer, text)
+	l.hushed[h] = &repeats{}
+	time.AfterFunc(quiet, func() { l.resume(h) })
+}
 
 // Add appends an event.
 func (l *Log) Add(kind, peer, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.add(kind, peer, text)
+}
+
+func (l *Log) add(kind, peer, text string) {
 	l.seq++
 	if len(l.events) >= 2*logSize {
 		l.events = append([]Event(nil), l.events[logSize:]...)

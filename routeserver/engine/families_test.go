@@ -21,6 +21,7 @@ type offer struct {
 	nlri        bgp.NLRI
 	rd          string // empty: the family has none
 	route, text string // its key; the whole NLRI
+	n           int    // of its prefix, MAC or VE ID
 }
 
 func texts(list []offer) (texts []string) {
@@ -62,7 +63,7 @@ func (w *world) anyRoutes(site, distinguisher int) (list []offer) {
 
 func (w *world) offerOf(f wire.Family, rd string, n int) offer {
 	nlri := w.routeOf(f, rd, n)
-	o := offer{family: f, nlri: nlri, rd: rd, route: nlri.String(), text: nlri.String()}
+	o := offer{family: f, nlri: nlri, rd: rd, route: nlri.String(), text: nlri.String(), n: n}
 	switch f {
 	case wire.Flow4, wire.Flow6:
 		o.rd = ""

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -59,25 +58,7 @@ func BenchmarkFeeds(b *testing.B) {
 				took := <-copied
 				b.Logf("copied in %s; the engine was held up for %s at most", took[0], took[1])
 			}
-			var times []time.Duration
-			g := uint64(1)
-			for b.Loop() {
-				from, to := ruleset.Leave, ruleset.Join
-				if g%2 == 0 {
-					from, to = to, from
-				}
-				r, err := e.Change(&ruleset.Change{Base: g, Generation: g + 1, Ops: []ruleset.Operation{
-					{Op: from, Pool: "v0", Member: "e5"}, {Op: to, Pool: "v1", Member: "e5"},
-				}})
-				if err != nil {
-					b.Fatal(err)
-				}
-				times = append(times, time.Duration(r.Micros)*time.Microsecond)
-				g++
-			}
-			slices.Sort(times)
-			b.ReportMetric(float64(times[len(times)/2].Microseconds()), "p50-µs")
-			b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
+			moves(b, e)
 		})
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // Judge finds the endpoint that a peer's route belongs to, or the reason why it is to be quarantined: a route must carry
 // exactly one route target, and that must belong to an endpoint of the peer that announces it. The route must be of the
-// endpoint's family, or a traffic filter, which goes beside it. A route that was here before is not eligible, whatever it
+// endpoint's family, or a traffic filter, which goes beside it; and send traffic to where the endpoint's permits allow it. A route that was here before is not eligible, whatever it
 // carries (RFC 4271 section 9.1.2, RFC 4456 section 8).
 func Judge(set *ruleset.Set, peer string, f wire.Family, a *wire.Attributes) (endpoint string, reason rib.Reason) {
 	if a.Loop {
@@ -31,6 +31,9 @@ func Judge(set *ruleset.Set, peer string, f wire.Family, a *wire.Attributes) (en
 				return "", rib.Redirect
 			case f != owner.Main && !f.Flow():
 				return "", rib.Family
+			}
+			if reason := Misled(owner, f, a); reason != "" {
+				return "", reason
 			}
 			return owner.Name, ""
 		default:
@@ -75,7 +78,7 @@ func (e *Engine) demote(t *transaction, key string, r *rib.Route) {
 
 // twin is the group that holds the duplicates among routes with a group's attributes.
 func (e *Engine) twin(in *rib.In, g *rib.Group) *rib.Group {
-	twin, fresh := in.Group(g.Family, g.Attributes, true)
+	twin, fresh := in.Group(g.Family, g.Attributes, true, "")
 	if fresh {
 		e.table.Judge(twin, g.Site, rib.Duplicate)
 	}
@@ -129,7 +132,7 @@ func (e *Engine) contest(t *transaction, endpoints []string) {
 			continue
 		}
 		for _, g := range e.table.In(site.Peer).Groups() {
-			if endpoint, _ := Judge(e.set, g.Peer, g.Family, g.Attributes); !g.Twin && !e.last(g) || endpoint != name {
+			if endpoint, _ := Judge(e.set, g.Peer, g.Family, g.Attributes); g.Odd != "" || !g.Twin && !e.last(g) || endpoint != name {
 				continue
 			}
 			for _, r := range append([]*rib.Route(nil), g.Routes()...) {
@@ -139,10 +142,15 @@ func (e *Engine) contest(t *transaction, endpoints []string) {
 	}
 }
 
-// group finds or makes the group for a peer's routes with these attributes; a new one is judged by the rule set in force
-// and addressed to its recipients.
+// group finds or makes the group for a peer's routes with these attributes with nothing else wrong with them.
 func (e *Engine) group(in *rib.In, f wire.Family, a *wire.Attributes) *rib.Group {
-	g, fresh := in.Group(f, a, false)
+	return e.aside(in, f, a, "")
+}
+
+// aside finds or makes the group for a peer's routes with these attributes that are odd in one way; a new one is judged by
+// the rule set in force and addressed to its recipients.
+func (e *Engine) aside(in *rib.In, f wire.Family, a *wire.Attributes, odd rib.Reason) *rib.Group {
+	g, fresh := in.Group(f, a, false, odd)
 	if !fresh {
 		return g
 	}

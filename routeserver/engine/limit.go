@@ -7,13 +7,15 @@ import (
 	"weft/routeserver/ruleset"
 )
 
-// judge is Judge, and quarantines the routes of a site that has more of them than it may have.
+// judge is Judge, and quarantines routes that are odd, and the routes of a site that has more of them than it may have.
 func (e *Engine) judge(set *ruleset.Set, g *rib.Group) (site string, reason rib.Reason) {
 	site, reason = Judge(set, g.Peer, g.Family, g.Attributes)
-	if reason == "" {
-		if s := set.Site(site); s.MaxRoutes > 0 && e.table.Load(site) > s.MaxRoutes {
-			reason = rib.Limit
-		}
+	switch {
+	case reason != "":
+	case g.Odd != "":
+		reason = g.Odd
+	case overloaded(set.Site(site), e.table.Load(site)):
+		reason = rib.Limit
 	}
 	return site, reason
 }
@@ -22,12 +24,23 @@ func (e *Engine) judge(set *ruleset.Set, g *rib.Group) (site string, reason rib.
 func (e *Engine) limits(sites []string) {
 	for _, name := range sites {
 		if s := e.set.Site(name); s != nil {
-			e.table.Limit(name, s.Peer, s.MaxRoutes)
+			e.table.Limit(name, s.Peer, most(s))
 		} else {
-			e.table.Limit(name, "", 0)
+			e.table.Limit(name, "", rib.Load{})
 		}
 	}
 }
+
+// most is what a site may have.
+func most(s *ruleset.Site) rib.Load {
+	most := rib.Load{Routes: s.MaxRoutes}
+	if s.Grant != nil {
+		most.MACs = s.Grant.MaxMACs
+	}
+	return most
+}
+
+func overloaded(s *ruleset.Site, has rib.Load) bool { return has.Over(most(s)) }
 
 // unlock ends what may have changed how many routes endpoints have.
 func (e *Engine) unlock() {
@@ -55,11 +68,12 @@ func (e *Engine) enforce(t *transaction) {
 			continue
 		}
 		e.execute(t, steps)
-		text := fmt.Sprintf("endpoint %s has %d routes, its limit is %d: they are accepted again", name, e.table.Load(name), site.MaxRoutes)
+		has, most := e.table.Load(name), most(site)
+		text := fmt.Sprintf("endpoint %s has %s, its limit is %s: they are accepted again", name, has, most)
 		switch {
 		case e.table.Over(name):
-			text = fmt.Sprintf("endpoint %s has %d routes, more than its limit of %d: all of them are in quarantine", name, e.table.Load(name), site.MaxRoutes)
-		case site.MaxRoutes == 0:
+			text = fmt.Sprintf("endpoint %s has %s, more than its limit of %s: all of them are in quarantine", name, has, most)
+		case most == rib.Load{}:
 			text = fmt.Sprintf("endpoint %s has no limit any more: its routes are accepted again", name)
 		}
 		e.Events.Add("limit", site.Peer, text)

@@ -73,7 +73,7 @@ func (e *Engine) markStale(peer string, f wire.Family, k *kept) {
 			}
 			continue
 		}
-		marked := e.group(in, f, g.Attributes.WithCommunity(wire.LongLivedStale))
+		marked := e.aside(in, f, g.Attributes.WithCommunity(wire.LongLivedStale), g.Odd)
 		for _, r := range routes {
 			key := f.Key(r.NLRI)
 			if g.Twin {

@@ -32,20 +32,19 @@ type candidate struct {
 // any (the first that came, which this model does not know), but a long-lived stale one only if all are. An endpoint with
 // more routes than it may have has none.
 func (w *world) candidates() map[string][]candidate {
-	all, load := map[string][]candidate{}, map[string]int{}
+	all := map[string][]candidate{}
 	for announcer, routes := range w.said {
 		for route, a := range routes {
 			for _, e := range w.document.Endpoints {
-				if len(a.rts) == 1 && !a.stray && e.RT == a.rts[0] && e.Peer == announcer && (e.Family == a.family.String() || a.family.Flow()) {
+				if w.bears(a, announcer, e) && w.permitted(e, a.offer) {
 					all[route] = append(all[route], candidate{a, announcer, e})
-					load[e.Name]++
 				}
 			}
 		}
 	}
 	for route, rivals := range all {
 		rivals = slices.DeleteFunc(rivals, func(c candidate) bool {
-			return c.endpoint.MaxRoutes > 0 && load[c.endpoint.Name] > c.endpoint.MaxRoutes
+			return w.overloaded(c.endpoint)
 		})
 		if all[route] = rivals; len(rivals) == 0 {
 			delete(all, route)

@@ -51,6 +51,7 @@ func (w *world) site(d *ruleset.Document, i int) ruleset.Endpoint {
 	if old := slices.IndexFunc(d.Endpoints, func(e ruleset.Endpoint) bool { return e.Name == siteName(i) }); old >= 0 && w.r.IntN(2) == 0 {
 		e.Peer, e.RT = d.Endpoints[old].Peer, d.Endpoints[old].RT
 	}
+	e.Permits = w.anyPermits(e.Peer)
 	e.RD = fmt.Sprintf("65000:%d", i+1)
 	if keys := sortedKeys(w.said[e.Peer]); len(keys) > 0 && w.r.IntN(3) > 0 { // one that is in use
 		e.RD = cmp.Or(w.said[e.Peer][keys[w.r.IntN(len(keys))]].rd, e.RD)

@@ -87,9 +87,11 @@ func (e *Engine) watch(t *transaction, start time.Time) func() []PeerReceipt {
 	}
 }
 
-// rehearse says what a rule set would send, and changes nothing. It does not foresee what becomes of duplicates.
+// rehearse says what a rule set would send, and changes nothing. It does not foresee what becomes of duplicates,
+// nor of single routes that other permits make odd.
 func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
-	steps, delta := e.plan(next)
+	delta := ruleset.Compare(e.set, next)
+	steps := e.plan(next, delta)
 	t := newTransaction()
 	for _, s := range steps {
 		if s.group.Twin {
@@ -130,6 +132,6 @@ func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 
 // stays says whether a group keeps its endpoint, so that only its recipients change.
 func (e *Engine) stays(next *ruleset.Set, endpoint string, g *rib.Group) bool {
-	now, _ := Judge(next, g.Peer, g.Family, g.Attributes)
-	return now == endpoint
+	site, reason := e.judge(next, g)
+	return reason == "" && site == endpoint
 }

@@ -87,6 +87,11 @@ func BenchmarkMembershipChange(b *testing.B) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	b.Logf("heap %d MB", m.HeapAlloc>>20)
+	moves(b, e)
+}
+
+// moves takes a site from one pool to another and back, over and over.
+func moves(b *testing.B, e *Engine) {
 	var times []time.Duration
 	g := uint64(1)
 	b.ResetTimer()

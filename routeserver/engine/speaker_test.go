@@ -68,7 +68,7 @@ func (s *speaker) current() map[string]entry {
 }
 
 // hop is the next hop that it announces its routes with.
-func (s *speaker) hop() string { return "192.0.2." + s.name[2:] }
+func (s *speaker) hop() string { return hopOf(s.name) }
 
 // update is a message about routes of one family. extra are further attributes.
 func (s *speaker) update(list []offer, rts []string, how along, extra ...bgp.PathAttributeInterface) []byte {

@@ -131,10 +131,9 @@ type step struct {
 }
 
 // plan finds the groups whose judgement or recipients change. It changes nothing.
-func (e *Engine) plan(next *ruleset.Set) (steps []step, delta *ruleset.Delta) {
-	delta = ruleset.Compare(e.set, next)
+func (e *Engine) plan(next *ruleset.Set, delta *ruleset.Delta) (steps []step) {
 	if len(delta.Sites) == 0 {
-		return nil, delta
+		return nil
 	}
 	judge := func(g *rib.Group) {
 		if s, different := e.consider(next, g); different {
@@ -149,7 +148,7 @@ func (e *Engine) plan(next *ruleset.Set) (steps []step, delta *ruleset.Delta) {
 	for g := range e.table.Suspects() {
 		judge(g)
 	}
-	return steps, delta
+	return steps
 }
 
 // consider judges a group by a rule set.
@@ -170,12 +169,14 @@ func (e *Engine) consider(set *ruleset.Set, g *rib.Group) (s step, different boo
 // commit puts a rule set in force, sends what follows to whom it concerns, lets go of the lock and waits until it is
 // written.
 func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
-	steps, delta := e.plan(next)
+	t := newTransaction()
+	delta := ruleset.Compare(e.set, next)
+	e.expel(t, next, delta)
+	steps := e.plan(next, delta)
 	receipt := &Receipt{RouteServer: e.Name, Generation: next.Generation, Previous: e.set.Generation}
 	changed := next.Generation != e.set.Generation || !e.loaded
 	was := e.set
 	e.set, e.loaded = next, true
-	t := newTransaction()
 	e.execute(t, steps)
 	e.limits(delta.Sites)
 	e.enforce(t)
@@ -188,6 +189,7 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 			e.history.parted(pair.Endpoint, pair.Peer)
 		}
 	}
+	e.readmit(t, was, delta)
 	e.forgetLost(t)
 	for _, name := range delta.Peers {
 		e.forgetTally(name)
@@ -278,7 +280,7 @@ func (e *Engine) admit(t *transaction, s step) {
 // untwin moves duplicates that would not be accepted any more to where they are quarantined for that.
 func (e *Engine) untwin(twin *rib.Group, s step) {
 	in := e.table.In(twin.Peer)
-	g, fresh := in.Group(twin.Family, twin.Attributes, false)
+	g, fresh := in.Group(twin.Family, twin.Attributes, false, "")
 	if fresh {
 		e.table.Judge(g, s.site, s.reason)
 	}

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"weft/routeserver/rib"
 	"weft/routeserver/wire"
@@ -35,7 +37,7 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 	case u.Malformed != "":
 		e.counters.Malformed++
 		p.tally.malformed(u)
-		e.Events.Add("treat-as-withdraw", p.Name, fmt.Sprintf("malformed UPDATE from %s: %s; its routes (%d) are treated as withdrawn", p.Name, u.Malformed, len(u.Reach)))
+		e.Events.AddOften("treat-as-withdraw", p.Name, "", fmt.Sprintf("malformed UPDATE from %s: %s; its routes (%d) are treated as withdrawn", p.Name, u.Malformed, len(u.Reach)))
 		e.remove(in, u.ReachFamily, u.Reach, true)
 	case len(u.Reach) == 0 || u.ReachFamily == wire.RTC:
 	case !p.Families[u.ReachFamily]:
@@ -50,7 +52,7 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 		e.accept(p, in, u)
 	}
 	for _, name := range u.Discarded {
-		e.Events.Add("attribute-discard", p.Name, fmt.Sprintf("UPDATE from %s: %s left out, since it is not well formed, there twice, or not this peer's to send", p.Name, name))
+		e.Events.AddOften("attribute-discard", p.Name, name, fmt.Sprintf("UPDATE from %s: %s left out, since it is not well formed, there twice, or not this peer's to send", p.Name, name))
 	}
 	if n := in.Len(); e.MaxRoutes > 0 && n > e.MaxRoutes {
 		return &wire.Notification{Code: wire.Cease, Subcode: wire.MaxPrefixes, Text: fmt.Sprintf("more than %d routes", e.MaxRoutes)}
@@ -99,9 +101,10 @@ func (e *Engine) drop(m *mover, in *rib.In, f wire.Family, key string, r *rib.Ro
 func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 	f := u.ReachFamily
 	g := e.group(in, f, u.Attributes)
+	site, odd := e.set.Site(g.Site), g
 	received := now().UnixNano()
 	m := mover{e: e}
-	suspects := 0
+	var suspects map[rib.Reason]int
 	for _, nlri := range u.Reach {
 		key := f.Key(nlri)
 		r := in.Route(f, key)
@@ -111,7 +114,16 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 		if p.kept[f] != nil {
 			delete(p.kept[f].routes, key)
 		}
-		if r != nil && r.NLRI == nlri && (r.Group == g || r.Group.Twin && r.Group.Attributes.Equal(g.Attributes)) {
+		meant := g
+		if site != nil && site.Grant != nil {
+			if wrong := Permit(e.set, site, f, nlri); wrong != "" {
+				if odd.Odd != wrong || odd.Len() == 0 {
+					odd = e.aside(in, f, u.Attributes, wrong)
+				}
+				meant = odd
+			}
+		}
+		if r != nil && r.NLRI == nlri && (r.Group == meant || meant == g && r.Group.Twin && r.Group.Attributes.Equal(g.Attributes)) {
 			p.tally.Repeated++
 			continue // nothing new
 		}
@@ -131,9 +143,12 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 		}
 		r.NLRI, r.Received = nlri, received
 		m.note(in.Peer, f, u.Attributes, nlri)
-		if to := e.place(&m, in, key, r, old, g); to.Endpoint == "" {
+		if to := e.place(&m, in, key, r, old, meant); to.Endpoint == "" {
 			p.tally.Refused[to.Reason]++
-			suspects++
+			if suspects == nil {
+				suspects = map[rib.Reason]int{}
+			}
+			suspects[to.Reason]++
 		}
 	}
 	m.flush()
@@ -143,8 +158,10 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 			e.challenge(nil, f, f.Key(nlri))
 		}
 	}
-	if suspects > 0 && g.Reason != rib.Loop { // external peers send back what they get; that is no news
-		e.quarantined(g, u, suspects)
+	for _, reason := range slices.Sorted(maps.Keys(suspects)) {
+		if reason != rib.Loop { // external peers send back what they get; that is no news
+			e.quarantined(g, u, reason, suspects[reason])
+		}
 	}
 }
 
@@ -183,11 +200,7 @@ func (e *Engine) seat(m *mover, in *rib.In, f wire.Family, key string, r *rib.Ro
 	return e.twin(in, g), false
 }
 
-func (e *Engine) quarantined(g *rib.Group, u *wire.Update, n int) {
-	reason := g.Reason
-	if reason == "" {
-		reason = rib.Duplicate
-	}
+func (e *Engine) quarantined(g *rib.Group, u *wire.Update, reason rib.Reason, n int) {
 	rts := ""
 	for _, rt := range wire.RTs(u.Attributes.RTs) {
 		rts += " " + rt.String()
@@ -195,7 +208,7 @@ func (e *Engine) quarantined(g *rib.Group, u *wire.Update, n int) {
 	if rts == "" {
 		rts = " none"
 	}
-	e.Events.Add("quarantined", g.Peer, fmt.Sprintf("%d %s route(s) from %s in quarantine: %s; route target(s):%s", n, g.Family, g.Peer, reason, rts))
+	e.Events.AddOften("quarantined", g.Peer, string(reason), fmt.Sprintf("%d %s route(s) from %s in quarantine: %s; route target(s):%s", n, g.Family, g.Peer, reason, rts))
 }
 
 // mover gathers routes that make the same move, so that they share messages.

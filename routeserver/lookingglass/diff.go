@@ -110,7 +110,7 @@ func (m *model) rivals() map[string][]claim {
 		owners[e.RT] = e
 	}
 	var claims []claim
-	load := map[string]int{}
+	load := loads{}
 	for _, v := range m.snapshot.In {
 		rts := targets(v.Targets)
 		if len(rts) != 1 {
@@ -121,12 +121,16 @@ func (m *model) rivals() map[string][]claim {
 		if !known || v.Attributes.Loop || e.Peer != v.Peer || others || redirects || e.Family != v.Family.String() && !v.Family.Flow() {
 			continue
 		}
+		if attributes, route := m.permitted(e, v); !attributes {
+			continue
+		} else if load.add(e.Name, v); !route {
+			continue
+		}
 		claims = append(claims, claim{place{v.Family, v.NLRI, v.Peer}, e, v.Attributes.Scope(), v.LongLived})
-		load[e.Name]++
 	}
 	rivals, owned := map[string][]claim{}, map[string]bool{}
 	for _, c := range claims {
-		if most := c.endpoint.MaxRoutes; most > 0 && load[c.endpoint.Name] > most {
+		if load.over(c.endpoint) {
 			continue
 		}
 		key := c.family.String() + c.family.Key(c.nlri)

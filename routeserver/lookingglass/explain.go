@@ -201,7 +201,19 @@ var reasons = map[rib.Reason]string{
 	rib.Family:    "its endpoint's routes are of another family",
 	rib.Redirect:  "it would redirect traffic into the VRF of a route target",
 	rib.Loop:      "it was here before, by its AS_PATH, ORIGINATOR_ID or CLUSTER_LIST",
-	rib.Limit:     "its endpoint has more routes than its limit",
+	rib.Limit:     "its endpoint has more routes than its limit, or more MACs",
+
+	rib.ForeignRD:      "its route distinguisher is not its endpoint's",
+	rib.ForeignVE:      "its VE ID is not its endpoint's",
+	rib.Labels:         "its label block is not one of its endpoint's",
+	rib.NextHop:        "it sends traffic to an address that is not its PE's",
+	rib.Originator:     "its originator is not its PE",
+	rib.ForeignMAC:     "its MAC is another endpoint's own, or no machine's",
+	rib.ForeignAddress: "its address is not of its endpoint's LAN, and nobody there has kept it",
+	rib.ForeignPrefix:  "its prefix is not of its endpoint's LAN",
+	rib.Segment:        "it names an Ethernet segment, and its endpoint has none",
+	rib.RouteType:      "its endpoint has no EVPN routes of this type",
+	rib.Flowspec:       "it is a traffic filter, and its endpoint's PE may not announce any",
 }
 
 func suspect(p *engine.Path, v engine.View) RouteExplanation {

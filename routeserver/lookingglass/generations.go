@@ -8,6 +8,7 @@ import (
 
 	"weft/routeserver/engine"
 	"weft/routeserver/ruleset"
+	"weft/routeserver/wire"
 )
 
 // What may be different between two generations.
@@ -139,7 +140,7 @@ type move struct {
 
 func (d *GenerationDiff) routes(announced []engine.Announcement, from, to *ruleset.Set, peer string, limit int) {
 	var moves []move
-	for _, a := range announced {
+	for _, a := range apart(announced, from, to) {
 		before, was := audience(from, a)
 		after, now := audience(to, a)
 		both := maps.Clone(was)
@@ -175,9 +176,39 @@ func (d *GenerationDiff) routes(announced []engine.Announcement, from, to *rules
 	}
 }
 
-// audience says whose a rule set takes routes to be, and who gets them with which route targets.
+// audience says whose a rule set takes routes to be, of which one is like the other, and who gets them with which route
+// targets.
 func audience(set *ruleset.Set, a engine.Announcement) (endpoint string, peers map[string]string) {
 	endpoint, _ = engine.Judge(set, a.Peer, a.Family, a.Attributes)
+	if !permitted(set, a, a.NLRIs[0]) {
+		endpoint = ""
+	}
 	peers = set.Audience(endpoint)
 	return endpoint, peers
+}
+
+// permitted says whether a route of an announcement is what permits allow, as far as that is not the attributes' matter.
+func permitted(set *ruleset.Set, a engine.Announcement, nlri string) bool {
+	for _, rt := range wire.RTs(a.Attributes.RTs) {
+		if owner := set.Owner(rt); owner != nil && owner.Grant != nil && owner.Peer == a.Peer {
+			return engine.Permit(set, owner, a.Family, nlri) == ""
+		}
+	}
+	return true
+}
+
+// apart takes announcements apart of which a rule set permits some routes and others not.
+func apart(announced []engine.Announcement, from, to *ruleset.Set) (list []engine.Announcement) {
+	for _, a := range announced {
+		parts := map[[2]bool][]string{}
+		for _, nlri := range a.NLRIs {
+			kind := [2]bool{permitted(from, a, nlri), permitted(to, a, nlri)}
+			parts[kind] = append(parts[kind], nlri)
+		}
+		for _, nlris := range parts {
+			a.NLRIs = nlris
+			list = append(list, a)
+		}
+	}
+	return list
 }

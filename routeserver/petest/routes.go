@@ -39,7 +39,16 @@ func MAC(t testing.TB, rd, mac, ip string, label uint32) bgp.NLRI {
 // Announcement makes an UPDATE with the usual attributes and these route targets; more are appended.
 func Announcement(t testing.TB, f bgp.Family, nlris []bgp.NLRI, rts []string, more ...bgp.PathAttributeInterface) *bgp.BGPMessage {
 	t.Helper()
-	reach, err := bgp.NewPathAttributeMpReachNLRI(f, paths(nlris), netip.MustParseAddr("192.0.2.9"))
+	return AnnouncementVia(t, Hop, f, nlris, rts, more...)
+}
+
+// Hop is the usual next hop.
+const Hop = "192.0.2.9"
+
+// AnnouncementVia is Announcement with another next hop.
+func AnnouncementVia(t testing.TB, hop string, f bgp.Family, nlris []bgp.NLRI, rts []string, more ...bgp.PathAttributeInterface) *bgp.BGPMessage {
+	t.Helper()
+	reach, err := bgp.NewPathAttributeMpReachNLRI(f, paths(nlris), netip.MustParseAddr(hop))
 	if err != nil {
 		t.Fatal(err)
 	}

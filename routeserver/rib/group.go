@@ -25,12 +25,28 @@ const (
 	Family    Reason = "family"     // the endpoint's routes are of another family
 	Redirect  Reason = "redirect"   // it would redirect traffic into the VRF of a route target
 	Loop      Reason = "loop"       // it was here before
-	Limit     Reason = "limit"      // its endpoint has more routes than it may have
+	Limit     Reason = "limit"      // its endpoint has more routes, or MACs, than it may have
+
+	// What the endpoint's permits are about.
+	ForeignRD      Reason = "foreign-rd"      // its RD is not the endpoint's
+	ForeignVE      Reason = "foreign-ve"      // nor its VE ID
+	Labels         Reason = "labels"          // its label block is not of those that the PE receives on
+	NextHop        Reason = "next-hop"        // it sends traffic to where the PE is not
+	Originator     Reason = "originator"      // as does its originator
+	ForeignMAC     Reason = "foreign-mac"     // its MAC is another endpoint's, or no machine's
+	ForeignAddress Reason = "foreign-address" // its address is not of the LAN
+	ForeignPrefix  Reason = "foreign-prefix"  // nor its prefix
+	Segment        Reason = "segment"         // it names an Ethernet segment, and there is none
+	RouteType      Reason = "route-type"      // endpoints have no routes of its EVPN type
+	Flowspec       Reason = "flowspec"        // it is a traffic filter
 )
 
 // Known says whether there is such a reason.
 func (r Reason) Known() bool {
-	return slices.Contains([]Reason{UnknownRT, ForeignRT, NoRT, Ambiguous, Duplicate, Family, Redirect, Loop, Limit}, r)
+	return slices.Contains([]Reason{
+		UnknownRT, ForeignRT, NoRT, Ambiguous, Duplicate, Family, Redirect, Loop, Limit, ForeignRD, ForeignVE, Labels, NextHop,
+		Originator, ForeignMAC, ForeignAddress, ForeignPrefix, Segment, RouteType, Flowspec,
+	}, r)
 }
 
 // Route is one NLRI that a peer announced. Received is in Unix nanoseconds.
@@ -48,7 +64,7 @@ type Sent struct {
 	At      time.Time
 }
 
-// Group is routes of one peer with the same attributes.
+// Group is routes of one peer with the same attributes, and with the same thing wrong with each of them.
 type Group struct {
 	Peer       string
 	Family     wire.Family
@@ -59,6 +75,7 @@ type Group struct {
 	Endpoint   string     // the same if it is accepted; empty in quarantine
 	Reason     Reason     // empty unless in quarantine
 	Twin       bool       // holds the routes of its attributes that are duplicates
+	Odd        Reason     // what is wrong with each of its routes by what it says itself; empty: nothing
 	Out        []Sent
 	routes     []*Route
 	whole      *out.Batch

@@ -1,14 +1,49 @@
 package rib
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+
+	"weft/routeserver/wire"
 )
 
-// load is how many routes are a site's by their route target, accepted or not, and how many it may have.
+// Load is how many routes a site has, or may have, and how many MACs are in them.
+type Load struct{ Routes, MACs int }
+
+// Over says whether it is more than what may be; 0 stands for any number.
+func (l Load) Over(most Load) bool {
+	return most.Routes > 0 && l.Routes > most.Routes || most.MACs > 0 && l.MACs > most.MACs
+}
+
+// String is for people.
+func (l Load) String() string {
+	if l.MACs == 0 {
+		return fmt.Sprintf("%d routes", l.Routes)
+	}
+	return fmt.Sprintf("%d routes and %d MACs", l.Routes, l.MACs)
+}
+
+// load is what a site has by its route target, accepted or not, and what it may have.
 type load struct {
-	routes, limit int
-	over          bool
+	routes int
+	macs   map[string]int // and in how many routes each is; nil: they are not counted
+	most   Load
+	over   bool
+}
+
+func (s *load) has() Load { return Load{s.routes, len(s.macs)} }
+
+func (s *load) count(f wire.Family, nlri string, n int) {
+	s.routes += n
+	if s.macs == nil || f != wire.EVPN {
+		return
+	}
+	if mac := f.Content(nlri).MAC; mac != "" {
+		if s.macs[mac] += n; s.macs[mac] == 0 {
+			delete(s.macs, mac)
+		}
+	}
 }
 
 // loads are those of the sites that have a limit.
@@ -17,58 +52,71 @@ type loads struct {
 	crossed map[string]struct{} // sites that came to be over their limit or are not any more
 }
 
-// add counts routes of a site, or discounts them.
-func (l *loads) add(site string, n int) {
-	if len(l.of) == 0 { // usually, and asked for every route
+// add counts a route of a site, or discounts it.
+func (l *loads) add(site string, f wire.Family, nlri string, n int) {
+	if len(l.of) == 0 { // asked for every route
 		return
 	}
 	if s := l.of[site]; s != nil {
-		s.routes += n
+		s.count(f, nlri, n)
+		l.look(site, s)
+	}
+}
+
+// addAll does so with all routes of a group.
+func (l *loads) addAll(site string, g *Group, n int) {
+	if s := l.of[site]; s != nil {
+		for _, r := range g.routes {
+			s.count(g.Family, r.NLRI, n)
+		}
 		l.look(site, s)
 	}
 }
 
 func (l *loads) look(site string, s *load) {
-	if over := s.limit > 0 && s.routes > s.limit; over != s.over {
+	if over := s.has().Over(s.most); over != s.over {
 		s.over = over
 		l.crossed[site] = struct{}{}
 	}
 }
 
-// Limit sets how many routes a site of a peer may have; 0: any number. The site is among those that Crossed gives.
-func (t *Table) Limit(site, peer string, most int) {
+// Limit sets what a site of a peer may have. The site is among those that Crossed gives.
+func (t *Table) Limit(site, peer string, most Load) {
 	s := t.loads.of[site]
-	switch {
-	case s == nil && most == 0:
+	if s == nil && most == (Load{}) {
 		return
-	case s == nil:
-		s = &load{}
+	}
+	if s == nil || (s.macs == nil) != (most.MACs == 0) {
+		s = &load{over: s != nil && s.over}
+		if most.MACs > 0 {
+			s.macs = map[string]int{}
+		}
 		t.loads.of[site] = s
 		if in := t.in[peer]; in != nil {
 			for _, g := range in.groups {
 				if g.Site == site {
-					s.routes += g.Len()
+					t.loads.addAll(site, g, 1)
 				}
 			}
 		}
 	}
-	s.limit = most
+	s.most = most
 	t.loads.look(site, s)
 	t.loads.crossed[site] = struct{}{} // its routes were judged before they were counted
-	if most == 0 {
+	if most == (Load{}) {
 		delete(t.loads.of, site)
 	}
 }
 
-// Load is how many routes a site has, if it has a limit.
-func (t *Table) Load(site string) int {
+// Load is what a site has, if it has a limit.
+func (t *Table) Load(site string) Load {
 	if s := t.loads.of[site]; s != nil {
-		return s.routes
+		return s.has()
 	}
-	return 0
+	return Load{}
 }
 
-// Over says whether a site has more routes than it may have.
+// Over says whether a site has more than it may have.
 func (t *Table) Over(site string) bool {
 	s := t.loads.of[site]
 	return s != nil && s.over

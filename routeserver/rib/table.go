@@ -7,6 +7,7 @@ type groupKey struct {
 	family     wire.Family
 	attributes wire.Attributes
 	twin       bool
+	odd        Reason
 }
 
 // In is the Adj-RIB-In of one peer.
@@ -89,10 +90,10 @@ func (in *In) Groups() []*Group {
 }
 
 // Group finds or makes the group with these attributes; fresh says that it was made, and is to be judged.
-func (in *In) Group(f wire.Family, a *wire.Attributes, twin bool) (g *Group, fresh bool) {
-	key := groupKey{f, *a, twin}
+func (in *In) Group(f wire.Family, a *wire.Attributes, twin bool, odd Reason) (g *Group, fresh bool) {
+	key := groupKey{f, *a, twin, odd}
 	if g = in.groups[key]; g == nil {
-		g = &Group{Peer: in.Peer, Family: f, Attributes: a, Scope: a.Scope(), LongLived: a.HasCommunity(wire.LongLivedStale), Twin: twin}
+		g = &Group{Peer: in.Peer, Family: f, Attributes: a, Scope: a.Scope(), LongLived: a.HasCommunity(wire.LongLivedStale), Twin: twin, Odd: odd}
 		in.groups[key] = g
 		return g, true
 	}
@@ -103,8 +104,8 @@ func (in *In) Group(f wire.Family, a *wire.Attributes, twin bool) (g *Group, fre
 func (t *Table) Judge(g *Group, site string, reason Reason) {
 	t.unfile(g)
 	if g.Site != site {
-		t.loads.add(g.Site, -g.Len())
-		t.loads.add(site, g.Len())
+		t.loads.addAll(g.Site, g, -1)
+		t.loads.addAll(site, g, 1)
 	}
 	endpoint := site
 	if reason != "" {
@@ -151,12 +152,12 @@ func (t *Table) Put(in *In, key string, r *Route, g *Group) {
 	case nil:
 		in.routes[g.Family][key] = r
 		g.add(r)
-		t.loads.add(g.Site, 1)
+		t.loads.add(g.Site, g.Family, r.NLRI, 1)
 	default:
 		old.remove(r)
-		t.loads.add(old.Site, -1)
+		t.loads.add(old.Site, g.Family, r.NLRI, -1)
 		g.add(r)
-		t.loads.add(g.Site, 1)
+		t.loads.add(g.Site, g.Family, r.NLRI, 1)
 		t.Tidy(in, old)
 	}
 }
@@ -166,7 +167,7 @@ func (t *Table) Remove(in *In, key string, r *Route) {
 	g := r.Group
 	delete(in.routes[g.Family], key)
 	g.remove(r)
-	t.loads.add(g.Site, -1)
+	t.loads.add(g.Site, g.Family, r.NLRI, -1)
 	t.Tidy(in, g)
 }
 
@@ -174,7 +175,7 @@ func (t *Table) Remove(in *In, key string, r *Route) {
 func (t *Table) Tidy(in *In, g *Group) {
 	if g.Len() == 0 {
 		t.unfile(g)
-		delete(in.groups, groupKey{g.Family, *g.Attributes, g.Twin})
+		delete(in.groups, groupKey{g.Family, *g.Attributes, g.Twin, g.Odd})
 	}
 }
 

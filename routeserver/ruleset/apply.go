@@ -155,6 +155,10 @@ func (s *Set) setEndpoint(e *Endpoint) error {
 	if e.MaxRoutes < 0 {
 		return invalid("max_routes", "%d is less than 0", e.MaxRoutes)
 	}
+	grant, err := e.Permits.grant()
+	if err != nil {
+		return within("permits", err)
+	}
 	if other := s.byRT.look(rt); other != nil && other.Name != e.Name {
 		return invalid("rt", "%s belongs to endpoint %q already", e.RT, other.Name)
 	}
@@ -162,15 +166,18 @@ func (s *Set) setEndpoint(e *Endpoint) error {
 		return invalid("rd", "%s belongs to endpoint %q already", e.RD, other.Name)
 	}
 	s.detach(e.Name)
-	site := &Site{Endpoint: *e, Main: family, Target: rt, Dist: rd}
+	site := &Site{Endpoint: *e, Main: family, Target: rt, Dist: rd, Grant: grant}
 	s.endpoints.put(e.Name, site)
 	s.byRT.put(rt, site)
 	s.byRD.put(rd, site)
+	for _, mac := range site.macs() {
+		s.byMAC.put(mac, append(slices.Clone(s.byMAC.look(mac)), e.Name))
+	}
 	s.sites.put(e.Peer, append(slices.Clone(s.sites.look(e.Peer)), site))
 	return nil
 }
 
-// detach takes an endpoint out of the indexes by peer, route target and RD, but leaves it in its pools.
+// detach takes an endpoint out of the indexes by peer, route target, RD and MAC, but leaves it in its pools.
 func (s *Set) detach(name string) {
 	old := s.endpoints.look(name)
 	if old == nil {
@@ -178,6 +185,13 @@ func (s *Set) detach(name string) {
 	}
 	s.byRT.remove(old.Target)
 	s.byRD.remove(old.Dist)
+	for _, mac := range old.macs() {
+		if rest := without(s.byMAC.look(mac), name); len(rest) > 0 {
+			s.byMAC.put(mac, rest)
+		} else {
+			s.byMAC.remove(mac)
+		}
+	}
 	s.sites.put(old.Peer, slices.DeleteFunc(slices.Clone(s.sites.look(old.Peer)), func(f *Site) bool { return f.Name == name }))
 }
 

@@ -22,14 +22,15 @@ type Peer struct {
 	TTLSecurity int `json:"ttl_security,omitempty"`
 }
 
-// Endpoint says who may announce which route target, and with how many routes (0: any number).
+// Endpoint says who may announce which route target, with how many routes (0: any number), and what they may say.
 type Endpoint struct {
-	Name      string `json:"name"`
-	Peer      string `json:"peer"`
-	Family    string `json:"family"`
-	RT        string `json:"rt"`
-	RD        string `json:"rd"`
-	MaxRoutes int    `json:"max_routes,omitempty"`
+	Name      string  `json:"name"`
+	Peer      string  `json:"peer"`
+	Family    string  `json:"family"`
+	RT        string  `json:"rt"`
+	RD        string  `json:"rd"`
+	MaxRoutes int     `json:"max_routes,omitempty"`
+	Permits   Permits `json:"permits,omitzero"`
 }
 
 // Vcp is a pool and its members.

@@ -15,6 +15,14 @@ type Site struct {
 	Main   wire.Family
 	Target wire.RT
 	Dist   wire.RD
+	Grant  *Grant // nil: nothing is asked of its routes but the route target
+}
+
+func (s *Site) macs() []string {
+	if s.Grant == nil {
+		return nil
+	}
+	return s.Grant.Owned
 }
 
 // Set is a rule set with its indexes. It is never changed once it is made, except by the functions that make it.
@@ -26,6 +34,7 @@ type Set struct {
 	byAddress  index[netip.Addr, string]
 	byRT       index[wire.RT, *Site]
 	byRD       index[wire.RD, *Site]
+	byMAC      index[string, []string] // the endpoints that have it among their own
 	sites      index[string, []*Site]  // of a peer
 	pools      index[string, []string] // of an endpoint, sorted
 	ops        int                     // that it was made with
@@ -39,7 +48,7 @@ func (s *Set) clone() *Set {
 	return &Set{
 		Generation: s.Generation,
 		peers:      s.peers.copied(), endpoints: s.endpoints.copied(), vcps: s.vcps.copied(),
-		byAddress: s.byAddress.copied(), byRT: s.byRT.copied(), byRD: s.byRD.copied(),
+		byAddress: s.byAddress.copied(), byRT: s.byRT.copied(), byRD: s.byRD.copied(), byMAC: s.byMAC.copied(),
 		sites: s.sites.copied(), pools: s.pools.copied(),
 	}
 }
@@ -63,6 +72,24 @@ func (s *Set) Site(name string) *Site { return s.endpoints.look(name) }
 
 // Owner finds the endpoint that a route target belongs to, or nil.
 func (s *Set) Owner(rt wire.RT) *Site { return s.byRT.look(rt) }
+
+// Guarded says whether a MAC is one of those that are an endpoint's own, and the endpoint shares a pool with this one.
+func (s *Set) Guarded(from, mac string) bool {
+	for _, owner := range s.byMAC.look(mac) {
+		if len(s.Shared(from, owner)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Guards says whether any endpoint has MACs of its own.
+func (s *Set) Guards() bool {
+	for range s.byMAC.keys() {
+		return true
+	}
+	return false
+}
 
 // SitesOf lists a peer's endpoints.
 func (s *Set) SitesOf(peer string) []*Site { return s.sites.look(peer) }

@@ -1,6 +1,10 @@
 package main
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"weft/routeserver/byhand"
+)
 
 // Message types (RFC 4271 section 4.1).
 const (
@@ -12,29 +16,6 @@ const (
 )
 
 const asn = 65000
-
-// The messages are written out here, sharing no code with the route server: they are to find its errors.
-
-func message(kind byte, body []byte) []byte {
-	m := make([]byte, 16, 19+len(body))
-	for i := range m {
-		m[i] = 0xff
-	}
-	m = binary.BigEndian.AppendUint16(m, uint16(19+len(body)))
-	return append(append(m, kind), body...)
-}
-
-func attribute(flags, kind byte, value []byte) []byte {
-	return append([]byte{flags | 0x10, kind, byte(len(value) >> 8), byte(len(value))}, value...)
-}
-
-func update(attributes ...[]byte) []byte {
-	var all []byte
-	for _, a := range attributes {
-		all = append(all, a...)
-	}
-	return message(typeUpdate, append([]byte{0, 0, byte(len(all) >> 8), byte(len(all))}, all...))
-}
 
 // target is a site's route target: two-octet AS specific.
 func target(site int) []byte {
@@ -56,18 +37,18 @@ func announcement(f *family, site int, routes uint64, med byte) []byte {
 	}
 	reach := append([]byte{byte(f.afi >> 8), byte(f.afi), f.safi, byte(len(hop))}, hop...)
 	reach = append(append(reach, 0), f.nlris(site, routes)...)
-	return update(attribute(0x40, 1, []byte{0}), attribute(0x40, 2, nil), attribute(0x80, 4, []byte{0, 0, 0, med}),
-		attribute(0x40, 5, []byte{0, 0, 0, 100}), attribute(0x80, 14, reach), attribute(0xc0, 16, target(site)))
+	return byhand.Update(byhand.Attribute(0x40, 1, []byte{0}), byhand.Attribute(0x40, 2, nil), byhand.Attribute(0x80, 4, []byte{0, 0, 0, med}),
+		byhand.Attribute(0x40, 5, []byte{0, 0, 0, 100}), byhand.Attribute(0x80, 14, reach), byhand.Attribute(0xc0, 16, target(site)))
 }
 
 // withdrawal is an UPDATE that takes routes back; with none it is End-of-RIB.
 func withdrawal(f *family, site int, routes uint64) []byte {
-	return update(attribute(0x80, 15, append([]byte{byte(f.afi >> 8), byte(f.afi), f.safi}, f.nlris(site, routes)...)))
+	return byhand.Update(byhand.Attribute(0x80, 15, append([]byte{byte(f.afi >> 8), byte(f.afi), f.safi}, f.nlris(site, routes)...)))
 }
 
 // refresh is a ROUTE-REFRESH: 0 asks for one, 1 begins one's own and 2 ends it (RFC 7313).
 func refresh(f *family, kind byte) []byte {
-	return message(typeRefresh, []byte{byte(f.afi >> 8), byte(f.afi), kind, f.safi})
+	return byhand.Message(typeRefresh, []byte{byte(f.afi >> 8), byte(f.afi), kind, f.safi})
 }
 
 // open is a site's OPEN: its family, route refresh, four-octet AS numbers, and graceful restart if it has that.
@@ -79,5 +60,5 @@ func open(f *family, site int, graceful bool) []byte {
 	id := identifier(site)
 	body := append([]byte{4, asn >> 8, asn & 0xff, 0, 180}, id[:]...)
 	body = append(body, byte(len(capabilities)+2), 2, byte(len(capabilities)))
-	return message(typeOpen, append(body, capabilities...))
+	return byhand.Message(typeOpen, append(body, capabilities...))
 }

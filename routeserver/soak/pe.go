@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"weft/routeserver/byhand"
 )
 
 const (
@@ -98,7 +100,7 @@ func (p *PE) shake(conn net.Conn, in *bufio.Reader) error {
 			return err
 		}
 		if want == typeOpen {
-			if _, err := conn.Write(message(typeKeepalive, nil)); err != nil {
+			if _, err := conn.Write(byhand.Message(typeKeepalive, nil)); err != nil {
 				return err
 			}
 		}

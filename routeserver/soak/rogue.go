@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"weft/routeserver/byhand"
 )
 
 // plague lets the rogue PE send garbage and connect again for as long as the context lives.
@@ -42,7 +44,7 @@ func (p *PE) garbage(r *rand.Rand) []byte {
 	case 0:
 		return noise // no marker
 	case 1:
-		return message(byte(r.IntN(8)), noise)
+		return byhand.Message(byte(r.IntN(8)), noise)
 	case 2:
 		good[at+4] = 9 // ORIGIN: treat-as-withdraw
 	case 3:
@@ -56,9 +58,9 @@ func (p *PE) garbage(r *rand.Rand) []byte {
 	case 7:
 		return good[:r.IntN(len(good))] // half a message
 	case 8:
-		return update(attribute(0xc0, 16, noise[:len(noise)/2]), attribute(0xc0, 200, noise)) // no route at all
+		return byhand.Update(byhand.Attribute(0xc0, 16, noise[:len(noise)/2]), byhand.Attribute(0xc0, 200, noise)) // no route at all
 	case 9:
-		return message(typeOpen, noise[:min(len(noise), 100)])
+		return byhand.Message(typeOpen, noise[:min(len(noise), 100)])
 	}
 	return good
 }

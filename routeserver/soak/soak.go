@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"weft/routeserver/byhand"
 )
 
 // daemon is the route server.
@@ -214,7 +216,7 @@ func (r *Region) keepalives(ctx context.Context) {
 		case <-tick.C:
 		}
 		for _, p := range r.pes {
-			p.say(func() []byte { return message(typeKeepalive, nil) })
+			p.say(func() []byte { return byhand.Message(typeKeepalive, nil) })
 		}
 	}
 }

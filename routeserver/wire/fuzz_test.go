@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"net/netip"
 	"testing"
 
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
@@ -49,8 +50,10 @@ func fuzzUpdate(t *testing.T, from Neighbour, body []byte) {
 		if u.ReachFamily.Key(n) == "" || !rd || len(u.ReachFamily.Fields(n)) == 0 {
 			t.Fatalf("NLRI %x has no key, RD or fields", n)
 		}
+		sameContent(t, u.ReachFamily, n)
 	}
 	u.Attributes.Describe()
+	u.Attributes.Ends(func(netip.Addr) {})
 	for _, k := range []Kind{{}, {External: true}, {TwoOctet: true}, {External: true, TwoOctet: true}} {
 		fuzzAnnounce(t, u, from, k)
 	}

@@ -1,8 +1,6 @@
-"""A small region for agents' tests: PEs and devices in network namespaces `weft-agv-*`, real gobgpd, a pair of route
-servers in the middle, and a controller stub in this process (test-only: it serves desired states and keeps reports;
-it decides nothing)."""
+"""A small region for agents' tests: PEs and devices in network namespaces `weft-agv-*`, real gobgpd, and a pair of
+route servers in the middle. Their controller is `stub_controller.py`."""
 
-import asyncio
 import contextlib
 import ctypes
 import http.client
@@ -14,22 +12,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import uvicorn
-from sse_starlette import EventSourceResponse, ServerSentEvent
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-
-from controller.wire.desired import Desired, Endpoint, Remote, Speaker
-from controller.wire.flavours import Flavour
-from controller.wire.reports import Report
 from controller.wire.rulesets import Endpoint as Member
 from controller.wire.rulesets import Peer, RuleSet, Vcp
+from tests import sandbox
 
 ROOT = Path(__file__).parents[2]
 PREFIX = "weft-agv-"
@@ -56,15 +44,17 @@ def run(*words: str, namespace: str | None = None, check: bool = True) -> str:
     return done.stdout
 
 
-def inside(namespace: str, make: Callable[[socket.socket], object]) -> socket.socket:
-    """A TCP socket of a namespace, for use in this process. `make` binds or connects it."""
+def inside(
+    namespace: str, make: Callable[[socket.socket], object], new: Callable[[], socket.socket] = socket.socket
+) -> socket.socket:
+    """A socket of a namespace (TCP unless `new` makes another), for use here. `make` binds or connects it."""
     made: list[socket.socket | OSError] = []
 
     def work() -> None:
         with Path(f"/run/netns/{PREFIX}{namespace}").open() as file:
             if _libc.setns(file.fileno(), 0) != 0:
                 raise OSError(ctypes.get_errno(), "setns")
-        fresh = socket.socket()
+        fresh = new()
         try:
             make(fresh)
         except OSError as error:
@@ -79,106 +69,6 @@ def inside(namespace: str, make: Callable[[socket.socket], object]) -> socket.so
     if isinstance(made[0], OSError):
         raise made[0]
     return made[0]
-
-
-def listening_socket(namespace: str, address: tuple[str, int]) -> socket.socket:
-    def listen(fresh: socket.socket) -> None:
-        fresh.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        fresh.bind(address)
-        fresh.listen()
-
-    return inside(namespace, listen)
-
-
-class StubController:
-    """Test-only: serves the desired states that a test sets, keeps the reports that come."""
-
-    def __init__(self) -> None:
-        self.reports: dict[str, list[tuple[float, Report]]] = {}
-        self.requests: list[tuple[str, str | None]] = []
-        self.refuse_token = False
-        self._desired: dict[str, Desired] = {}
-        self._changed = asyncio.Condition()
-        self._server: uvicorn.Server | None = None
-        self._serving: asyncio.Task[None] | None = None
-
-    async def set(self, desired: Desired) -> None:
-        async with self._changed:
-            self._desired[desired.cloudlet] = desired
-            self._changed.notify_all()
-
-    async def start(self) -> None:
-        api = "/api/v1"
-        app = Starlette(
-            routes=[
-                Route(f"{api}/enrolments", self._enrol, methods=["POST"]),
-                Route(f"{api}/agent/desired", self._stream),
-                Route(f"{api}/agent/reports", self._report, methods=["POST"]),
-            ]
-        )
-        config = uvicorn.Config(app, log_level="error", lifespan="off", ws="none", timeout_graceful_shutdown=0)
-        self._server = uvicorn.Server(config)
-        self._serving = asyncio.create_task(self._server.serve(sockets=[listening_socket("core", STUB)]))
-
-    async def stop(self) -> None:
-        if self._server is not None and self._serving is not None:
-            self._server.should_exit = True
-            async with self._changed:
-                self._changed.notify_all()
-            await self._serving
-
-    async def _enrol(self, request: Request) -> Response:
-        body = await request.json()
-        if self.refuse_token or body["token"] != f"token-{body['cloudlet']}":
-            return JSONResponse({"title": "Unauthorized", "detail": "the token was used before"}, status_code=401)
-        answer = {"cloudlet": body["cloudlet"], "credential": f"secret-{body['cloudlet']}", "state": "active"}
-        return JSONResponse(answer, status_code=201)
-
-    async def _report(self, request: Request) -> Response:
-        report = Report.model_validate_json(await request.body())
-        assert request.headers["authorization"] == f"Bearer secret-{report.cloudlet}"
-        self.reports.setdefault(report.cloudlet, []).append((time.monotonic(), report))
-        async with self._changed:
-            self._changed.notify_all()
-        return Response(status_code=204)
-
-    async def _stream(self, request: Request) -> Response:
-        cloudlet = request.headers["authorization"].removeprefix("Bearer secret-")
-        last = request.headers.get("last-event-id")
-        async with self._changed:
-            self.requests.append((cloudlet, last))
-            self._changed.notify_all()
-        return EventSourceResponse(self._events(cloudlet, int(last) if last else None))
-
-    async def _events(self, cloudlet: str, version: int | None) -> AsyncIterator[ServerSentEvent]:
-        while self._server is not None and not self._server.should_exit:
-            async with self._changed:
-                desired = self._desired.get(cloudlet)
-                if desired is None or desired.version == version:
-                    await self._changed.wait()
-                    continue
-            version = desired.version
-            yield ServerSentEvent(data=desired.model_dump_json(), event="desired", id=str(version))
-
-    async def wait(
-        self, cloudlet: str, good: Callable[[Report], bool], seconds: float = 15.0, skip: int = 0
-    ) -> tuple[float, Report]:
-        """The first report that is good, after the first `skip` ones, and when it came."""
-
-        def found() -> list[tuple[float, Report]]:
-            return [(t, r) for t, r in self.reports.get(cloudlet, ())[skip:] if good(r)]
-
-        try:
-            await self.until(lambda: bool(found()), seconds)
-        except TimeoutError:
-            last = self.reports.get(cloudlet, [(0.0, None)])[-1][1]
-            raise AssertionError(f"no such report of {cloudlet} in {seconds} s; the last one: {last}") from None
-        return found()[0]
-
-    async def until(self, true: Callable[[], bool], seconds: float = 15.0) -> None:
-        """Waits for something about reports or requests."""
-        async with asyncio.timeout(seconds), self._changed:
-            await self._changed.wait_for(true)
 
 
 class Region:
@@ -274,15 +164,17 @@ class Region:
     def start_gobgpd(self, n: int) -> None:
         self.start(f"gobgpd{n}", f"pe{n}", str(GOBGPD), "--api-hosts", "127.0.0.1:50051", "-l", "warn")
 
-    def start_agent(self, n: int) -> None:
+    def start_agent(self, n: int, further: str = "") -> None:
+        """Within what its unit leaves it. `further` is added to its configuration."""
         name, state = f"c{n}", self.directory / f"state{n}"
         token, config = self.directory / f"token{n}", self.directory / f"agent{n}.toml"
         token.write_text(f"token-{name}\n")
         config.write_text(
             f'cloudlet = "{name}"\ncontroller = "http://{STUB[0]}:{STUB[1]}"\n'
-            f'token_file = "{token}"\nstate_dir = "{state}"\n'
+            f'token_file = "{token}"\nstate_dir = "{state}"\n{further}'
         )
-        self.start(f"agent{n}", f"pe{n}", sys.executable, "-m", "agents.main", "run", "--config", str(config))
+        program = (sys.executable, "-m", "agents.main", "run", "--config", str(config))
+        self.start(f"agent{n}", f"pe{n}", *sandbox.command("weft-agent", *program))
 
     def log(self, name: str) -> str:
         return (self.directory / f"{name}.log").read_text()
@@ -307,40 +199,6 @@ def target(n: int) -> str:
 
 def vtep(n: int) -> str:
     return f"10.98.0.{n}"
-
-
-def desired(n: int, remotes: set[int], version: int, ve_ids: dict[int, int] | None = None, **changes: Any) -> Desired:
-    """Site n with one VPLS endpoint, in a pool with `remotes`. VE IDs are site numbers unless given."""
-    ve = {i: i for i in range(1, 10)} | (ve_ids or {})
-    endpoint = Endpoint(
-        name=f"e{n}",
-        index=1,
-        flavour=Flavour.VPLS,
-        prefix=f"10.{n}.0.0/24",
-        gateway=f"10.{n}.0.1",
-        ports=["md*"],
-        rt=target(n),
-        rd=target(n),
-        ve_id=ve[n],
-        vni=None,
-        vtep=vtep(n),
-        mtu=1450,
-        lease_seconds=3600,
-        remotes=[
-            Remote(endpoint=f"e{r}", cloudlet=f"c{r}", prefix=f"10.{r}.0.0/24", vtep=vtep(r), ve_id=ve[r])
-            for r in sorted(remotes)
-        ],
-    )
-    return Desired(
-        version=version,
-        generation=version,
-        cloudlet=f"c{n}",
-        asn=ASN,
-        router_id=vtep(n),
-        vtep=vtep(n),
-        speakers=[Speaker(name=f"rs{i}", address=a, asn=ASN) for i, a in enumerate(ROUTE_SERVERS, 1)],
-        endpoints=[endpoint.model_copy(update=changes)],
-    )
 
 
 @contextlib.contextmanager

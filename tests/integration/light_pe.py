@@ -107,7 +107,7 @@ class LightPe:
         return _framed(OPEN, fixed + parameter)
 
     def _route(self) -> bytes:
-        nlri = struct.pack("!8sHHH3s", _pair(0, self.rd), self.ve_id, 1, 64, (self.ve_id << 4 | 1).to_bytes(3, "big"))
+        nlri = struct.pack("!8sHHH3s", _pair(0, self.rd), self.ve_id, 1, 64, (4097 << 4 | 1).to_bytes(3, "big"))
         reach = VPLS + struct.pack("!B4sB", 4, _packed(self.address), 0) + struct.pack("!H", len(nlri)) + nlri
         layer2 = struct.pack("!BBBBHH", 0x80, 0x0A, 19, 0, 1450, 0)
         return _framed(

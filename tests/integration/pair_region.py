@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 
 from lab.paths import BIN, ROOT
+from lab.patience import eventually
 from tests.integration.light_pe import LightPe
 from tests.unit.controller.fake_agent import FakeAgent
 
@@ -71,7 +72,7 @@ class Link:
         self._open.add(writer)
         try:
             if self._up:
-                onward, back = await asyncio.open_connection("127.0.0.1", self._target)
+                onward, back = await self._connect()
                 self._open.add(back)
                 try:
                     await asyncio.gather(self._copy(reader, back), self._copy(onward, writer))
@@ -82,6 +83,9 @@ class Link:
         finally:
             self._open.discard(writer)
             writer.close()
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self._target)
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -282,10 +286,7 @@ class PairRegion:
         return [pe.name for pe in self.pes.values() if own.ve_id in pe.known or (pe.ve_id in own.known)]
 
     async def eventually(self, check: Callable[[], Awaitable[bool]], what: str, seconds: float = 30) -> None:
-        deadline = time.monotonic() + seconds
-        while not await check():
-            assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}; wrong so far: {self.wrong()}"
-            await asyncio.sleep(0.05)
+        await eventually(check, lambda: f"{what}; wrong so far: {self.wrong()}", seconds, pause=0.05)
 
     def restore(self, copy: Path) -> None:
         """Puts a copy in the place of the database. The controller must not run."""

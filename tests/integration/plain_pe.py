@@ -2,6 +2,8 @@
 
 import socket
 import struct
+import time
+from contextlib import suppress
 from ipaddress import IPv4Address
 
 MARKER = b"\xff" * 16
@@ -10,7 +12,7 @@ AFI, SAFI = 25, 65  # L2VPN, VPLS
 
 
 class PlainPe:
-    """Established when made. `close` breaks the connection."""
+    """Established when made, or an error. `close` breaks the connection."""
 
     def __init__(self, address: str, server: tuple[str, int], asn: int = 65000) -> None:
         self._address, self._asn = IPv4Address(address), asn
@@ -18,21 +20,42 @@ class PlainPe:
         capability = struct.pack("!BBHBB", 1, 4, AFI, 0, SAFI) + struct.pack("!BBI", 65, 4, asn)
         options = struct.pack("!BB", 2, len(capability)) + capability
         body = struct.pack("!BHH4sB", 4, asn, 180, self._address.packed, len(options)) + options
-        self._send(OPEN, body)
-        self._send(KEEPALIVE, b"")
-        assert [self._receive(), self._receive()] == [OPEN, KEEPALIVE]
+        try:
+            self._send(OPEN, body)
+            self._send(KEEPALIVE, b"")
+            assert [self._receive(), self._receive()] == [OPEN, KEEPALIVE]
+        except BaseException:
+            self._socket.close()
+            raise
 
-    def announce(self, site: int, target: int) -> None:
-        """The label block of a site, with the route target of another one or its own."""
+    def announce(
+        self, site: int, target: int, ve_id: int | None = None, hop: str | None = None, base: int = 4097
+    ) -> None:
+        """The label block of a site, with the route target of another one or its own. What is not said is right."""
         distinguisher = struct.pack("!HHI", 0, self._asn, site)
-        nlri = struct.pack("!H8sHHH", 17, distinguisher, site, 1, 64) + (4097 << 4 | 1).to_bytes(3, "big")
-        reach = struct.pack("!HBB4sB", AFI, SAFI, 4, self._address.packed, 0) + nlri
+        nlri = struct.pack("!H8sHHH", 17, distinguisher, ve_id or site, 1, 64) + (base << 4 | 1).to_bytes(3, "big")
+        via = IPv4Address(hop) if hop else self._address
+        reach = struct.pack("!HBB4sB", AFI, SAFI, 4, via.packed, 0) + nlri
         attributes = (
             b"\x90\x0e" + struct.pack("!H", len(reach)) + reach  # MP_REACH_NLRI
             + b"\x40\x01\x01\x00" + b"\x40\x02\x00" + b"\x40\x05\x04" + struct.pack("!I", 100)
             + b"\xc0\x10\x08" + struct.pack("!HHI", 2, self._asn, target)  # route target (RFC 4360)
         )  # fmt: skip
         self._send(UPDATE, struct.pack("!HH", 0, len(attributes)) + attributes)
+
+    def ended(self, seconds: float) -> bool:
+        """Whether the route server ends the session within that time."""
+        deadline = time.monotonic() + seconds
+        with suppress(ConnectionError):
+            while (left := deadline - time.monotonic()) > 0:
+                self._socket.settimeout(left)
+                try:
+                    if not self._socket.recv(4096):
+                        return True
+                except TimeoutError:
+                    return False
+            return False
+        return True
 
     def close(self) -> None:
         self._socket.close()

@@ -6,15 +6,17 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from controller.trust import ceremony
 from lab.paths import BIN
+from lab.patience import until
 
 TOKEN = "a-token-for-tests"
 WEFT = "import sys; from controller.cli.main import main; main()"
@@ -24,14 +26,6 @@ def free_port(host: str = "127.0.0.1") -> int:
     with socket.socket() as free:
         free.bind((host, 0))
         return int(free.getsockname()[1])
-
-
-def eventually(done: Callable[[], object], what: str, seconds: float = 30) -> None:
-    """Waits for something that takes its time; fails with a sentence if it never comes."""
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
-        time.sleep(0.05)
 
 
 class Daemon:
@@ -87,7 +81,7 @@ class RouteServer(Daemon):
 class World:
     """Two route servers, a controller, and `weft` as a shell calls it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, authority: bool = False) -> None:
         self.socket = directory / "c.sock"
         self.servers = [RouteServer(f"rs{n}", f"127.0.78.{n}", directory) for n in (1, 2)]
         described = [{"name": s.name, "address": s.address, "control": s.control} for s in self.servers]
@@ -100,6 +94,9 @@ class World:
             "WEFT_ROUTE_SERVER_TOKEN_FILE": str(directory / "token"),
             "WEFT_AGENT_TIMEOUT": "2",
         }
+        if authority:
+            ceremony.init(directory / "authority", "test", datetime.now(UTC))
+            environment["WEFT_AUTHORITY"] = str(directory / "authority")
         command = [sys.executable, "-m", "controller.main"]
         self.controller = Daemon(command, environment, directory / "controller.log")
         self.environment = {**os.environ, "WEFT_URL": f"unix://{self.socket}"}
@@ -109,7 +106,7 @@ class World:
         for server in self.servers:
             server.start()
         for server in self.servers:
-            eventually(server.answers, f"{server.name} answers")
+            until(server.answers, f"{server.name} answers")
         self.controller.start()
         self.in_step()
 
@@ -118,10 +115,12 @@ class World:
             transport=httpx.HTTPTransport(uds=str(self.socket)), base_url="http://controller/api/v1", timeout=20
         )
 
-    def post(self, path: str, body: object = None) -> None:
+    def post(self, path: str, body: object = None) -> Any:
         """What `weft` would ask for, quickly."""
         with self._http() as http:
-            assert (answer := http.post(path, json=body)).is_success, answer.text
+            answer = http.post(path, json=body)
+        assert answer.is_success, answer.text
+        return answer.json()
 
     def route_servers(self) -> list[dict[str, Any]]:
         """As the controller sees them."""
@@ -144,7 +143,7 @@ class World:
             except httpx.HTTPError:
                 return False
 
-        eventually(agree, "the controller and the route servers agree")
+        until(agree, "the controller and the route servers agree", 120)
 
     def stop(self) -> None:
         for daemon in (self.controller, *self.servers):
@@ -169,9 +168,9 @@ class World:
 
 
 @contextmanager
-def world(directory: Path) -> Iterator[World]:
+def world(directory: Path, *, authority: bool = False) -> Iterator[World]:
     """Three cloudlets without agents on real addresses, each with a LAN; the first is in the pool blue."""
-    made = World(directory)
+    made = World(directory, authority=authority)
     try:
         made.start()
         for n in (1, 2, 3):

@@ -3,11 +3,8 @@
 import asyncio
 import logging
 import random
-import shutil
 import signal
 import socket
-import subprocess
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from ipaddress import IPv4Address
@@ -15,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from agents.dhcp import DhcpError, DhcpServer, LeaseRefused
+from agents.dhcp import DhcpError, DhcpServer
 from agents.dhcp.message import Kind, Message, Option, decode, encode
 from agents.dhcp.pace import Pace
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
+from lab.patience import eventually
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
+from tests.integration.dhcp_clients import PHONE, PHONES_VM, TABLET, Client, Clients, Plan, starting
 
 pytestmark = pytest.mark.lab
-
-PHONE, PHONES_VM, TABLET = "02:00:5e:00:00:01", "02:00:5e:00:00:02", "02:00:5e:00:00:03"
 
 # What a client does with its lease, the same for both: the address onto the interface, the news into a file.
 UDHCPC_SCRIPT = """#!/bin/sh
@@ -42,42 +39,6 @@ case $reason in
 esac
 exit 0
 """
-
-
-class Plan:
-    """Pairs by device: the even address for the device, the odd one above it for its VM. `room` pairs in all."""
-
-    def __init__(self, room: int = 3, seconds: int = 600) -> None:
-        self.room, self.seconds = room, seconds
-        self.devices: list[str] = []
-        self.machines = {PHONES_VM: PHONE}
-        self.asked: list[LeaseRequest] = []
-        self.released: list[LeaseRelease] = []
-        self.reachable = True
-
-    async def grant(self, request: LeaseRequest) -> LeaseGrant:
-        self.asked.append(request)
-        await asyncio.sleep(0)
-        if not self.reachable:
-            raise ConnectionError("no controller")
-        device = self.machines.get(request.mac, request.mac)
-        if device not in self.devices:
-            if len(self.devices) >= self.room:
-                raise LeaseRefused(f"no pair is left in the plan of {request.endpoint}")
-            self.devices.append(device)
-        odd = request.mac in self.machines
-        address = IPv4Address("10.1.0.2") + 2 * self.devices.index(device) + odd
-        return LeaseGrant(
-            address=str(address),
-            prefix_length=24,
-            gateway="10.1.0.1",
-            kind="vm" if odd else "md",
-            device=device,
-            seconds=self.seconds,
-        )
-
-    async def release(self, release: LeaseRelease) -> None:
-        self.released.append(release)
 
 
 class Lan:
@@ -118,76 +79,26 @@ def lan() -> Iterator[Lan]:
 
 
 @pytest.fixture
-def here() -> Iterator[Path]:
-    """A directory that dhclient, whatever it drops its rights to, can write to."""
-    path = Path(tempfile.mkdtemp(prefix="weft-agx-dhcp-"))
-    yield path
-    shutil.rmtree(path)
-
-
-class Client:
-    """A DHCP client that runs, and what its script has logged."""
-
-    def __init__(self, argv: list[str], space: Namespace, log: Path) -> None:
-        self._log = log
-        log.touch()
-        log.chmod(0o666)
-        self._output = log.with_suffix(".out").open("wb")
-        command = ["ip", "netns", "exec", space.name, *argv]
-        self.process = subprocess.Popen(command, stdout=self._output, stderr=self._output)
-
-    async def news(self, *words: str, times: int = 1) -> str:
-        """What was logged when one of `words` happened for the `times`-th time."""
-        for _ in range(500):
-            lines = [line for line in self._log.read_text().splitlines() if line.split()[0] in words]
-            if len(lines) >= times:
-                return lines[times - 1]
-            await asyncio.sleep(0.02)
-        raise AssertionError(f"no {words}: {self._log.read_text()}{self.said()}")
-
-    async def end(self) -> int:
-        """Waits until the client ends by itself."""
-        return await asyncio.to_thread(self.process.wait, 10)
-
-    def said(self) -> str:
-        return self._log.with_suffix(".out").read_text()
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self._output.close()
+def started() -> Iterator[Clients]:
+    with starting() as clients:
+        yield clients
 
 
 @pytest.fixture
-def clients(here: Path) -> Iterator[Callable[..., Client]]:
-    started: list[Client] = []
-
+def clients(started: Clients) -> Callable[..., Client]:
     def start(kind: str, space: Namespace, *options: str) -> Client:
-        log = here / f"{kind}-{len(started)}.log"
-        script = here / f"{log.stem}.sh"
-        script.write_text((UDHCPC_SCRIPT if kind == "udhcpc" else DHCLIENT_SCRIPT).replace("{log}", str(log)))
-        script.chmod(0o755)
-        if kind == "udhcpc":
-            argv = ["busybox", "udhcpc", "-f", "-i", "eth0", "-s", str(script), "-T", "1", *options]
-        else:
+        here = started.folder
+
+        def argv(script: Path) -> list[str]:
+            if kind == "udhcpc":
+                return ["busybox", "udhcpc", "-f", "-i", "eth0", "-s", str(script), "-T", "1", *options]
             (here / "dhclient.conf").write_text("request subnet-mask, routers, interface-mtu; timeout 10;")
             paths = ["-lf", str(here / "leases"), "-pf", str(here / "pid"), "-cf", str(here / "dhclient.conf")]
-            argv = ["dhclient", "-d", "-1", *paths, "-sf", str(script), *options, "eth0"]
-        started.append(Client(argv, space, log))
-        return started[-1]
+            return ["dhclient", "-d", "-1", *paths, "-sf", str(script), *options, "eth0"]
 
-    yield start
-    for client in started:
-        client.close()
+        return started.start(space, UDHCPC_SCRIPT if kind == "udhcpc" else DHCLIENT_SCRIPT, argv)
 
-
-async def until(what: str, look: Callable[[], bool]) -> None:
-    for _ in range(500):
-        if look():
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError(what)
+    return start
 
 
 async def test_udhcpc_leases_renews_and_releases(lan: Lan, clients: Callable[..., Client]) -> None:
@@ -202,19 +113,22 @@ async def test_udhcpc_leases_renews_and_releases(lan: Lan, clients: Callable[...
         assert (await client.news("renew")).startswith("renew 10.1.0.2/24 ")
         # Once or more: udhcpc misses an answer that comes before it has closed the socket it asked from.
         renewal = LeaseRequest(
-            endpoint="ada", mac=PHONE, client_id="0102005e000001", hostname="phone", address="10.1.0.2"
+            endpoint="ada",
+            mac=PHONE,
+            client_id="0102005e000001",
+            hostname="phone",
+            address="10.1.0.2",
+            renewing=True,
         )
         assert set(plan.asked[before:]) == {renewal}
         client.process.send_signal(signal.SIGUSR2)
-        await until("released", lambda: bool(plan.released))
+        await eventually(lambda: bool(plan.released), "released")
         assert plan.released == [
             LeaseRelease(endpoint="ada", address="10.1.0.2", mac=PHONE, client_id="0102005e000001")
         ]
 
 
-async def test_dhclient_leases_and_renews_by_itself_and_releases(
-    lan: Lan, here: Path, clients: Callable[..., Client]
-) -> None:
+async def test_dhclient_leases_and_renews_by_itself_and_releases(lan: Lan, clients: Callable[..., Client]) -> None:
     plan = Plan(seconds=6)
     async with lan.server(plan):
         phone = lan.client(0, PHONE)
@@ -226,7 +140,7 @@ async def test_dhclient_leases_and_renews_by_itself_and_releases(
         assert (await again.news("REBOOT")).startswith("REBOOT 10.1.0.2/"), "the lease it remembers is confirmed"
         again.close()
         gone = clients("dhclient", phone, "-r")
-        await until("released", lambda: bool(plan.released))
+        await eventually(lambda: bool(plan.released), "released")
         assert plan.released[0].address == "10.1.0.2"
         await gone.end()
 
@@ -253,9 +167,9 @@ async def test_a_full_plan_answers_nothing_and_says_so(
 
 
 async def test_who_comes_from_another_lan_starts_again_at_once(
-    lan: Lan, here: Path, clients: Callable[..., Client]
+    lan: Lan, started: Clients, clients: Callable[..., Client]
 ) -> None:
-    (here / "leases").write_text(
+    (started.folder / "leases").write_text(
         'lease {\n  interface "eth0";\n  fixed-address 10.2.0.2;\n  option subnet-mask 255.255.255.0;\n'
         "  option dhcp-lease-time 86400;\n  option dhcp-server-identifier 10.2.0.1;\n"
         "  renew 6 2096/01/01 00:00:00;\n  rebind 6 2096/01/01 00:00:00;\n  expire 6 2096/01/01 00:00:00;\n}\n"
@@ -276,8 +190,8 @@ async def test_a_plan_out_of_reach_is_silence_not_refusal(
         plan.reachable = False
         asked = len(plan.asked)
         client.process.send_signal(signal.SIGUSR1)
-        await until("asked again", lambda: len(plan.asked) > asked)
-        await until("logged", lambda: "no answer to REQUEST" in caplog.text)
+        await eventually(lambda: len(plan.asked) > asked, "asked again")
+        await eventually(lambda: "no answer to REQUEST" in caplog.text, "logged")
         assert "nak " not in client.said()
         plan.reachable = True
         client.process.send_signal(signal.SIGUSR1)
@@ -369,7 +283,7 @@ async def test_declining_is_told_to_people(lan: Lan, talker: Talker, caplog: pyt
     async with lan.server(plan):
         mine, server = IPv4Address("10.1.0.2").packed, IPv4Address("10.1.0.1").packed
         talker.say(message(Kind.DECLINE, REQUESTED_ADDRESS=mine, SERVER_ID=server))
-        await until("logged", lambda: "10.1.0.2 is in use by somebody else" in caplog.text)
+        await eventually(lambda: "10.1.0.2 is in use by somebody else" in caplog.text, "logged")
         assert plan.released == [], "nobody else may get it"
 
 
@@ -415,7 +329,7 @@ async def test_work_in_hand_is_bounded_and_ends_with_the_server(lan: Lan, talker
         for number in range(300):
             talker.say(message(Kind.DISCOVER, mac=f"02:00:5e:01:{number >> 8:02x}:{number & 255:02x}"))
             await asyncio.sleep(0)
-        await until("asked", lambda: len(plan.asked) >= 64)
+        await eventually(lambda: len(plan.asked) >= 64, "asked")
         await asyncio.sleep(0.2)
         assert len(plan.asked) == 64
     assert len(asyncio.all_tasks()) == 1

@@ -11,7 +11,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from agents.frr import Frr, FrrError, render
 from agents.frr.vty import ask
 from controller.wire.desired import Desired, Endpoint, Speaker
 from controller.wire.flavours import Flavour
+from lab.patience import eventually
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
 from tests.unit.agents.frr.test_config import GOLDEN
 
@@ -190,23 +191,11 @@ def region() -> Iterator[Region]:
         shutil.rmtree(run)
 
 
-async def until(what: str, look: Callable[[], object], seconds: float = 15) -> None:
-    deadline = asyncio.get_running_loop().time() + seconds
-    while True:
-        seen = look()
-        if asyncio.iscoroutine(seen):
-            seen = await seen
-        if seen:
-            return
-        assert asyncio.get_running_loop().time() < deadline, f"{what}: not within {seconds:g} s"
-        await asyncio.sleep(0.02)
-
-
 async def established(daemons: Daemons, *addresses: str) -> None:
     async def look() -> bool:
         return await daemons.frr.sessions() == dict.fromkeys(addresses, "established")
 
-    await until(f"sessions with {addresses}", look)
+    await eventually(look, f"sessions with {addresses}")
 
 
 def config_lines(text: str) -> set[str]:
@@ -246,13 +235,13 @@ async def test_a_join_and_a_leave_need_no_word_to_the_pes(region: Region) -> Non
         await established(pe.daemons, SERVER)
     assert not pings(one.machine, 3)
     await region.pool(joined=True)
-    await until("reach each other", lambda: pings(one.machine, 1))
+    await eventually(lambda: pings(one.machine, 1), "reach each other")
     assert flooded_to(one) == {two.vtep}
     assert two.host.mac("lan1").hex(":") in one.host.run("bridge fdb show dev vx1"), (
         "gateways are known, not flooded to"
     )
     await region.pool(joined=False)
-    await until("apart", lambda: not flooded_to(one) and not flooded_to(two))
+    await eventually(lambda: not flooded_to(one) and not flooded_to(two), "apart")
     assert not pings(one.machine, 1)
     assert await one.apply(endpoint(1)) is False
 
@@ -265,7 +254,7 @@ async def test_another_lan_or_route_server_disturbs_nothing(region: Region, tmp_
     await region.pool(joined=True)
     for pe in region.pes:
         await established(pe.daemons, SERVER)
-    await until("reach each other", lambda: pings(one.machine, 1))
+    await eventually(lambda: pings(one.machine, 1), "reach each other")
     before = (await one.daemons.peers())[SERVER]
     log = tmp_path / "ping"
     stream = one.machine.spawn("ping", "-i", "0.01", "-q", "10.50.0.2", log=log)
@@ -292,7 +281,7 @@ async def test_a_new_endpoint_is_announced_with_its_own_rd_and_rt(region: Region
     one = region.pes[0]
     await one.apply(endpoint(1), endpoint(3, 2))
     one.lan(2)
-    await until("announced", lambda: announces(one, "65000:3"))
+    await eventually(lambda: announces(one, "65000:3"), "announced")
     routes = await one.daemons.show("show bgp l2vpn evpn route rd 65000:3")
     assert f"[{one.vtep}]" in routes
     assert "RT:65000:3" in routes

@@ -7,12 +7,10 @@ The shared member is `gate`: `lan1` has an access port and two tunnels (`pw1.2`,
 import asyncio
 import re
 import socket
-import struct
 import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
@@ -21,11 +19,12 @@ from agents.dhcp import DhcpServer
 from agents.fence import Fence, Nft, NftError, ruleset
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
+from tests.integration.fence_frames import ALL, FENCED, PASSING, ethernet, icmp6, label, udp4
+from tests.integration.frames_heard import drain, without
 
 pytestmark = pytest.mark.lab
 
 RULES = ruleset([Fence("lan1", "pw1.*", "10.1.0.0/24"), Fence("lan2", "pw2.*", "10.9.0.0/24")])
-EVERYBODY = b"\xff" * 6
 
 
 @dataclass(frozen=True)
@@ -91,11 +90,11 @@ class Net:
             deadline = time.monotonic() + 3
             while time.monotonic() < deadline and not expect <= names:
                 await asyncio.sleep(0.01)
-                heard += _drain(ear)
-                names = {name for name in frames if _label(name) in heard}
+                heard += drain(ear)
+                names = {name for name in frames if label(name) in heard}
             await asyncio.sleep(0.15)
-            heard += _drain(ear)
-        return {name for name in frames if _label(name) in heard}
+            heard += drain(ear)
+        return {name for name in frames if label(name) in heard}
 
 
 @pytest.fixture(scope="module")
@@ -104,100 +103,9 @@ def net() -> Iterator[Net]:
         yield Net(spaces)
 
 
-def without(counter: str) -> str:
-    """The rules less those that count into `counter`."""
-    lines = RULES.splitlines(keepends=True)
-    kept = [line for line in lines if f"counter name {counter} drop" not in line]
-    assert len(kept) < len(lines), f"no rule counts into {counter}"
-    return "".join(kept)
-
-
 # --- What crosses a tunnel port, and what does not
 
 
-def _label(name: str) -> bytes:
-    return f"<{name}>".encode()
-
-
-def _drain(ear: socket.socket) -> bytes:
-    heard = b""
-    while True:
-        try:
-            data, (_, _, kind, *_) = ear.recvfrom(4096)
-        except BlockingIOError:
-            return heard
-        if kind != socket.PACKET_OUTGOING:
-            heard += data
-
-
-def _ethernet(kind: int, payload: bytes, to: bytes = EVERYBODY) -> bytes:
-    return to + bytes.fromhex("02005e0000aa") + struct.pack("!H", kind) + payload
-
-
-def _sum(data: bytes) -> int:
-    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    return ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
-
-
-def _udp4(name: str, source: str, target: str, ports: tuple[int, int] = (4000, 5555)) -> bytes:
-    udp = struct.pack("!HHHH", *ports, 8 + len(_label(name)), 0) + _label(name)
-    head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0)
-    addresses = IPv4Address(source).packed + IPv4Address(target).packed
-    return head[:10] + struct.pack("!H", _sum(head + addresses)) + addresses + udp
-
-
-def _ip6(name: str, next_header: int, payload: bytes, hop_by_hop: bool = False) -> bytes:
-    if hop_by_hop:
-        payload, next_header = bytes((next_header, 0, 5, 2, 0, 0, 1, 0)) + payload, 0
-    payload += _label(name)
-    source, target = bytes.fromhex("fe80" + "00" * 13 + "01"), bytes.fromhex("ff02" + "00" * 13 + "01")
-    return struct.pack("!IHBB", 0x60000000, len(payload), next_header, 255) + source + target + payload
-
-
-def _icmp6(name: str, kind: int, hop_by_hop: bool = False) -> bytes:
-    return _ip6(name, 58, struct.pack("!BBHI", kind, 0, 0, 0) + bytes(16), hop_by_hop)
-
-
-def _udp6(name: str, port: int) -> bytes:
-    return _ip6(name, 17, struct.pack("!HHHH", 4000, port, 8, 0))
-
-
-def _arp(name: str) -> bytes:
-    return (
-        struct.pack("!HHBBH", 1, 0x0800, 6, 4, 1)
-        + bytes(6)
-        + bytes((10, 2, 0, 2))
-        + bytes(6)
-        + bytes((10, 1, 0, 9))
-        + _label(name)
-    )
-
-
-PASSING = {
-    "arp": _ethernet(0x0806, _arp("arp")),
-    "ipv4": _ethernet(0x0800, _udp4("ipv4", "10.2.0.2", "10.1.0.255")),
-    "echo6": _ethernet(0x86DD, _icmp6("echo6", 128)),
-}
-FENCED = {
-    "dhcp": {
-        "dhcp4-client": _ethernet(0x0800, _udp4("dhcp4-client", "0.0.0.0", "255.255.255.255", (68, 67))),
-        "dhcp4-server": _ethernet(0x0800, _udp4("dhcp4-server", "10.2.0.1", "255.255.255.255", (67, 68))),
-        "dhcp6-client": _ethernet(0x86DD, _udp6("dhcp6-client", 547)),
-        "dhcp6-server": _ethernet(0x86DD, _udp6("dhcp6-server", 546)),
-    },
-    "nd": {
-        **{
-            name: _ethernet(0x86DD, _icmp6(name, kind))
-            for name, kind in zip(("rs", "ra", "ns", "na", "redirect"), range(133, 138), strict=True)
-        },
-        "ra-behind-options": _ethernet(0x86DD, _icmp6("ra-behind-options", 134, hop_by_hop=True)),
-    },
-    "tagged": {
-        "vlan": _ethernet(0x8100, struct.pack("!HH", 0, 0x0806) + _arp("vlan")),
-        "vlan-twice": _ethernet(0x8100, struct.pack("!HHHH", 0, 0x8100, 0, 0x86DD) + _icmp6("vlan-twice", 134)),
-    },
-}
-ALL = PASSING | {name: frame for frames in FENCED.values() for name, frame in frames.items()}
 WAYS = {
     "forwarded in": ("in", ("far2", "eth0"), ("near", "eth0")),
     "into the gateway": ("in", ("far2", "eth0"), ("gate", "lan1")),
@@ -217,7 +125,58 @@ async def test_dhcp_and_nd_stay_at_home(net: Net, way: str) -> None:
     for reason, frames in FENCED.items():
         assert counted[f"lan1.{reason}-{end}"] >= len(frames)
         expected = set(PASSING) | set(frames)
-        assert await net.seen(without(f"lan1.{reason}-{end}"), *ends, expected) == expected, reason
+        assert await net.seen(without(RULES, f"lan1.{reason}-{end}"), *ends, expected) == expected, reason
+
+
+# --- With IPv6 on the LAN, neighbours find each other as by ARP, and routers stay at home
+
+
+LINK_LOCAL, GATEWAY6 = "fe80::ff:fe00:1", "2001:db8:1::1"
+RULES6 = ruleset([Fence("lan1", "pw1.*", "10.1.0.0/24", "2001:db8:1::/64", (GATEWAY6, LINK_LOCAL))])
+NS, NA = 135, 136
+NEIGHBOURS = {
+    "ns": ethernet(0x86DD, icmp6("ns", NS, about="2001:db8:1::2")),
+    "ns-of-another-lan": ethernet(0x86DD, icmp6("ns-of-another-lan", NS, about="2001:db8:2::2")),
+    "ns-about-the-gateway": ethernet(0x86DD, icmp6("ns-about-the-gateway", NS, about=GATEWAY6)),
+    "dad": ethernet(0x86DD, icmp6("dad", NS, source="::", about="2001:db8:1::2")),
+    "na": ethernet(0x86DD, icmp6("na", NA, about="2001:db8:1::2")),
+    "na-behind-options": ethernet(0x86DD, icmp6("na-behind-options", NA, hop_by_hop=True, about="2001:db8:1::2")),
+    "echo6": ethernet(0x86DD, icmp6("echo6", 128)),
+}
+ROUTERS = {
+    **{
+        name: ethernet(0x86DD, icmp6(name, kind, about="2001:db8:1::2"))
+        for name, kind in (("rs", 133), ("ra", 134), ("redirect", 137))
+    },
+    "ra-behind-options": ethernet(0x86DD, icmp6("ra-behind-options", 134, hop_by_hop=True)),
+    "ns-link-local": ethernet(0x86DD, icmp6("ns-link-local", NS, about="fe80::bb")),
+    "na-link-local": ethernet(0x86DD, icmp6("na-link-local", NA, about="febf:ffff::1")),
+    "dad-link-local": ethernet(0x86DD, icmp6("dad-link-local", NS, source="::", about=LINK_LOCAL)),
+}
+IMPOSTORS = {
+    "ns-as-gateway": ethernet(0x86DD, icmp6("ns-as-gateway", NS, source=LINK_LOCAL, about="2001:db8:1::2")),
+    "echo-as-gateway": ethernet(0x86DD, icmp6("echo-as-gateway", 128, source=GATEWAY6)),
+    "na-of-gateway": ethernet(0x86DD, icmp6("na-of-gateway", NA, about=GATEWAY6)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_neighbours_are_found_and_routers_are_not(net: Net, way: str) -> None:
+    end, (sender, device), (receiver, ear) = WAYS[way]
+    frames = NEIGHBOURS | ROUTERS | IMPOSTORS
+    ends = Place(getattr(net, sender), device), frames, Place(getattr(net, receiver), ear)
+    expected = set(NEIGHBOURS) if end == "in" else set(NEIGHBOURS | IMPOSTORS)
+    assert await net.seen(RULES6, *ends, expected) == expected
+    counted = await net.dropped()
+    assert counted[f"lan1.nd-{end}"] >= len(ROUTERS)
+    lines = RULES6.splitlines(keepends=True)
+    open_ = "".join(line for line in lines if f"lan1.nd-{end} drop" not in line)
+    assert await net.seen(open_, *ends, expected | set(ROUTERS)) == expected | set(ROUTERS)
+    if end == "in":
+        assert counted["lan1.gateway-in"] >= len(IMPOSTORS)
+        open_ = "".join(line for line in lines if "lan1.gateway-in drop" not in line)
+        expected |= set(IMPOSTORS)
+        assert await net.seen(open_, *ends, expected) == expected
 
 
 # --- Nobody routes through a shared member
@@ -235,35 +194,35 @@ TRANSIT = {
 @pytest.mark.parametrize("case", TRANSIT)
 async def test_no_transit(net: Net, case: str) -> None:
     source, target, receiver = TRANSIT[case]
-    frames = {"transit": _ethernet(0x0800, _udp4("transit", source, target), net.gateway)}
+    frames = {"transit": ethernet(0x0800, udp4("transit", source, target), net.gateway)}
     ends = Place(net.far2), frames, Place(getattr(net, receiver))
-    open_ = without("lan1.transit").replace("counter name lan1.other-lan drop", "counter name lan1.other-lan")
+    open_ = without(RULES, "lan1.transit").replace("counter name lan1.other-lan drop", "counter name lan1.other-lan")
     assert await net.seen(open_, *ends, {"transit"}) == {"transit"}, "without the rule it crosses"
     assert await net.seen(RULES, *ends, set()) == set()
     assert (await net.dropped())["lan1.transit"] == 1
 
 
 async def test_a_tunnel_reaches_the_own_lan_through_the_gateway(net: Net) -> None:
-    frames = {"own": _ethernet(0x0800, _udp4("own", "10.2.0.2", "10.1.0.2"), net.gateway)}
+    frames = {"own": ethernet(0x0800, udp4("own", "10.2.0.2", "10.1.0.2"), net.gateway)}
     assert await net.seen(RULES, Place(net.far2), frames, Place(net.near), {"own"}) == {"own"}
 
 
 async def test_a_bridged_frame_is_not_taken_for_a_routed_one(net: Net) -> None:
     """A machine that moved here keeps an address of another LAN for a while."""
-    frames = {"moved": _ethernet(0x0800, _udp4("moved", "10.2.0.2", "10.3.0.7"), net.near.mac("eth0"))}
+    frames = {"moved": ethernet(0x0800, udp4("moved", "10.2.0.2", "10.3.0.7"), net.near.mac("eth0"))}
     assert await net.seen(RULES, Place(net.far2), frames, Place(net.near), {"moved"}) == {"moved"}
 
 
 async def test_the_lan_reaches_other_cloudlets_and_the_outside(net: Net) -> None:
     for target, receiver in (("10.3.0.2", net.far3), ("192.0.2.2", net.out)):
-        frames = {"outward": _ethernet(0x0800, _udp4("outward", "10.1.0.2", target), net.gateway)}
+        frames = {"outward": ethernet(0x0800, udp4("outward", "10.1.0.2", target), net.gateway)}
         assert await net.seen(RULES, Place(net.near), frames, Place(receiver), {"outward"}) == {"outward"}
 
 
 async def test_no_way_from_one_lan_into_another(net: Net) -> None:
     for target in ("10.9.0.2", "10.9.0.1"):
         await net.fence(
-            without("lan1.other-lan").replace("counter name lan2.other-lan drop", "counter name lan2.other-lan")
+            without(RULES, "lan1.other-lan").replace("counter name lan2.other-lan drop", "counter name lan2.other-lan")
         )
         assert _pings(net.near, target), "without the rule it answers"
         await net.fence(RULES)
@@ -279,8 +238,8 @@ def _pings(space: Namespace, target: str) -> bool:
 
 @pytest.mark.parametrize(("target", "reached"), [("192.0.2.1", False), ("10.9.0.1", False), ("10.1.0.1", True)])
 async def test_a_tunnel_reaches_no_address_of_the_host_but_its_lans(net: Net, target: str, reached: bool) -> None:
-    frame = _ethernet(0x0800, _udp4("host", "10.2.0.2", target), net.gateway)
-    open_ = without("lan1.host").replace("counter name lan1.other-lan drop", "counter name lan1.other-lan")
+    frame = ethernet(0x0800, udp4("host", "10.2.0.2", target), net.gateway)
+    open_ = without(RULES, "lan1.host").replace("counter name lan1.other-lan drop", "counter name lan1.other-lan")
     for rules, expected in ((open_, True), (RULES, reached)):
         await net.fence(rules)
         with net.gate.entered():
@@ -294,7 +253,7 @@ async def test_a_tunnel_reaches_no_address_of_the_host_but_its_lans(net: Net, ta
 
 def _receives(service: socket.socket) -> bool:
     try:
-        return service.recv(100) == _label("host")
+        return service.recv(100) == label("host")
     except TimeoutError:
         return False
 
@@ -309,6 +268,9 @@ class Plan:
         return LeaseGrant(
             address="10.1.0.6", prefix_length=24, gateway="10.1.0.1", kind="md", device=request.mac, seconds=600
         )
+
+    async def offer(self, request: LeaseRequest) -> LeaseGrant:
+        return await self.grant(request)
 
     async def release(self, release: LeaseRelease) -> None:
         raise AssertionError(release)
@@ -342,7 +304,7 @@ async def _udhcpc(space: Namespace) -> bool:
 
 
 async def test_unchanged_rules_start_no_process_and_keep_the_counters(net: Net) -> None:
-    await net.fence(without("lan1.transit"))
+    await net.fence(without(RULES, "lan1.transit"))
     with net.gate.entered():
         assert await net.nft.apply(RULES) is True
         assert await net.nft.apply(RULES) is False

@@ -14,19 +14,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from agents import lan
 from controller.wire.reports import Report
 from tests.integration import agent_region as region_of
-from tests.integration.agent_region import (
-    Region,
-    StubController,
-    desired,
-    member,
-    monitoring,
-    pinging,
-    run,
-    target,
-    vtep,
-)
+from tests.integration.agent_region import Region, member, monitoring, pinging, run, target, vtep
+from tests.integration.stub_controller import StubController, desired
 
 reason = region_of.usable()
 pytestmark = [
@@ -109,6 +101,14 @@ async def test_labels_devices_and_pings(cloudlets: Cloudlets) -> None:
     assert device is not None and device["linkinfo"]["info_slave_data"]["isolated"] is True
     assert device["mtu"] == 1450 and device["linkinfo"]["info_data"]["learning"] is False
     assert all(ping(a, f"10.{b}.0.2") == 3 for a in ALL for b in ALL if a != b)
+
+
+async def test_the_kernel_keeps_settings_as_they_are_written(cloudlets: Cloudlets) -> None:
+    """One that it rounds would look different for ever, and every pass would write it again."""
+    await cloudlets.want(ALL)
+    (endpoint,) = desired(1, {2, 3}, cloudlets.version).endpoints
+    for path, value in lan.sysctls(endpoint).items():
+        assert run("cat", f"/proc/sys/{path}", namespace="pe1").strip() == value, path
 
 
 async def test_a_broadcast_arrives_once_at_each_site(cloudlets: Cloudlets) -> None:

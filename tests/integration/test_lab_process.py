@@ -36,7 +36,10 @@ def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Process
 def test_starts_in_its_namespace_and_is_recorded(process: Process) -> None:
     process.start()
     assert process.alive()
-    assert process.pid in netns.pids(netns.PREFIX + NODE)
+    deadline = time.monotonic() + 10
+    while process.pid not in netns.pids(netns.PREFIX + NODE):  # it enters after it was started
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     written = State.read()
     assert written
     assert written.processes["p"].pid == process.pid

@@ -4,6 +4,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ A, B = f"{netns.PREFIX}wantest-a", f"{netns.PREFIX}wantest-b"
 class Wire:
     """One link between two namespaces of this test's own, under the lab's own emulation."""
 
-    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch, **figures: float) -> None:
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch, **figures: Any) -> None:
         monkeypatch.setattr(wan, "NAMESPACE", f"{netns.PREFIX}wantest-r")
         link = Link("wantest-a", "wantest-b", **figures)
         self.line = Line(0, link, Port("wantest-a", "wan0", "10.254.0.0"), Port("wantest-b", "wan0", "10.254.0.1"))

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from lab.patience import until
 from tests.integration.plain_pe import PlainPe
-from tests.integration.route_servers import World, eventually, world
+from tests.integration.route_servers import World, world
 
 pytestmark = pytest.mark.lab
 
@@ -52,7 +53,7 @@ def test_routes_are_watched_at_both_route_servers(region: World) -> None:
         at_one.announce(site=1, target=1)
         at_two.announce(site=1, target=1)
         read(everything, "rs1 announced c1>", "rs2 announced c1>")
-        eventually(lambda: established(region, 0, "c2"), "the session of c2")
+        until(lambda: established(region, 0, "c2"), "the session of c2")
         region.weft("vcp", "join", "blue", "c2-lan", code=None)
         (sent,) = read(everything, "rs1 sent c1>c2")
         assert sent["rts"] == ["65000:2"] and sent["endpoint"] == "c1-lan"
@@ -84,7 +85,7 @@ def test_generations_and_tables(region: World) -> None:
     with closing(PlainPe("127.0.78.11", (region.servers[0].address, region.servers[0].port))) as pe:
         pe.announce(site=1, target=1)
         before = region.json("change", "list", "--limit", "1")[0]["generation"]
-        eventually(lambda: region.json("route", "list"), "the route")
+        until(lambda: region.json("route", "list"), "the route")
         after = region.json("vcp", "join", "blue", "c2-lan", code=None)["generation"]
         told = region.weft("route", "diff", "--from", str(before), "--to", str(after)).stdout
         assert f"rs1: generation {before} → {after}, routes as they are announced now: 1 appear, 0 disappear" in told
@@ -102,7 +103,7 @@ def test_generations_and_tables(region: World) -> None:
         partly = region.weft("route", "diff", "--from", str(before), "--to", str(after)).stdout
         assert "1 appear" in partly and f"rs2: generation {before} is not known here" in partly
         pe.announce(site=1, target=3)
-        eventually(lambda: region.json("route", "list", "--table", "quarantine", "--reason", "foreign-rt"), "it")
+        until(lambda: region.json("route", "list", "--table", "quarantine", "--reason", "foreign-rt"), "it")
         assert region.json("route", "list", "--table", "quarantine", "--reason", "duplicate") == []
         assert region.json("route", "list", "--table", "quarantine", "--endpoint", "c1-lan")
         assert "reason" in region.weft("route", "list", "--reason", "no-rt", code=3).stderr
@@ -134,7 +135,7 @@ def test_a_rehearsal_says_what_comes_true(region: World, tmp_path: Path) -> None
     ):
         for number, pe in enumerate((first, second, third), 1):
             pe.announce(site=number, target=number)
-        eventually(lambda: len(region.json("route", "list", "--route-server", "rs1")) == 3, "three routes")
+        until(lambda: len(region.json("route", "list", "--route-server", "rs1")) == 3, "three routes")
         for command in (
             ["vcp", "join", "blue", "c2-lan"],
             ["vcp", "join", "blue", "c3-lan", "--confirm-within", "600"],

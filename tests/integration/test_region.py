@@ -3,13 +3,13 @@
 import json
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from lab.errors import LabError
 from lab.membership import timed_join, timed_leave
 from lab.paths import ROOT
+from lab.patience import until
 from lab.region import Region
 from lab.rest import Json, Rest
 
@@ -31,19 +31,6 @@ def rest(region: Region) -> Iterator[Rest]:
         yield client
 
 
-def eventually(done: Callable[[], bool], what: str, seconds: float = 20) -> None:
-    """Wait for something that takes its time; fail with a sentence if it never comes."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            if done():
-                return
-        except LabError:
-            pass
-        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
-        time.sleep(0.1)
-
-
 def reaches(region: Region, station: str, address: str) -> bool:
     return region.execute(station, ["ping", "-c", "3", "-i", "0.2", "-W", "1", address]).returncode == 0
 
@@ -60,6 +47,12 @@ def test_addresses_are_pairs(region: Region, rest: Rest) -> None:
     assert region.address("v1") == "10.1.0.3"
 
 
+def test_both_addresses_of_a_pair_have_one_number(region: Region, rest: Rest) -> None:
+    assert region.address6("m1") == "2001:db8:1::2" and region.address6("v1") == "2001:db8:1::3"
+    for lease in rest.items("/leases"):
+        assert lease["address6"].rpartition("::")[2] == f"{int(lease['address'].rpartition('.')[2]):x}"
+
+
 def test_members_reach_each_other_and_nobody_else(region: Region) -> None:
     assert reaches(region, "m1", region.address("v2"))
     assert reaches(region, "m2", region.address("v1"))
@@ -68,8 +61,16 @@ def test_members_reach_each_other_and_nobody_else(region: Region) -> None:
     assert not reaches(region, "m1", region.address("n1"))
 
 
+def test_members_reach_each_other_over_ipv6_and_nobody_else(region: Region) -> None:
+    assert reaches(region, "m1", region.address6("v2"))
+    assert reaches(region, "m2", region.address6("v1"))
+    assert reaches(region, "n1", region.address6("n2"))
+    assert not reaches(region, "m1", region.address6("m3"))
+    assert not reaches(region, "m1", region.address6("n1"))
+
+
 def test_doctor_finds_nothing_wrong(rest: Rest) -> None:
-    eventually(lambda: not doctor(rest), "a region without differences")
+    until(lambda: not doctor(rest), "a region without differences")
 
 
 def test_join_and_leave(region: Region, rest: Rest) -> None:
@@ -120,9 +121,9 @@ def test_killed_and_restarted_under_ping(region: Region, rest: Rest, daemon: str
         region.processes[daemon].kill()
         time.sleep(2)
         region.processes[daemon].start()
-        eventually(rest.ready, "the controller")
-        eventually(lambda: rest.announced() == heard, f"all BGP sessions and routes after {daemon}")
-        eventually(lambda: not doctor(rest), f"no differences after {daemon}", 30)
+        until(rest.ready, "the controller")
+        until(lambda: rest.announced() == heard, f"all BGP sessions and routes after {daemon}")
+        until(lambda: not doctor(rest), f"no differences after {daemon}", 30)
         results = [vpls.stop(), evpn.stop()]
     assert [result.lost for result in results] == [0, 0]
 
@@ -131,24 +132,24 @@ def test_speaker_restarted_is_configured_again(region: Region, rest: Rest) -> No
     region.processes["c2-gobgpd"].kill()
     time.sleep(1)
     region.processes["c2-gobgpd"].start()
-    eventually(lambda: not doctor(rest), "no differences after gobgpd", 40)
-    eventually(lambda: reaches(region, "m1", region.address("v2")), "pings after gobgpd")
+    until(lambda: not doctor(rest), "no differences after gobgpd", 40)
+    until(lambda: reaches(region, "m1", region.address("v2")), "pings after gobgpd")
 
 
 def test_agent_repairs_the_kernel(region: Region, rest: Rest) -> None:
     link = json.loads(region.execute("c1", ["ip", "-j", "-d", "link", "show", "type", "vxlan"], check=True).stdout)[0]
     region.execute("c1", ["ip", "link", "del", link["ifname"]], check=True)
-    eventually(lambda: reaches(region, "m1", region.address("v2")), "the pseudowire is back")
-    eventually(lambda: not doctor(rest), "no differences")
+    until(lambda: reaches(region, "m1", region.address("v2")), "the pseudowire is back")
+    until(lambda: not doctor(rest), "no differences")
 
 
 def test_doctor_names_what_differs(region: Region, rest: Rest) -> None:
     region.processes["c1-agent"].kill()
     try:
-        eventually(lambda: any("c1" in str(found) for found in doctor(rest)), "the doctor names c1")
+        until(lambda: any("c1" in str(found) for found in doctor(rest)), "the doctor names c1")
     finally:
         region.processes["c1-agent"].start()
-    eventually(lambda: not doctor(rest), "no differences")
+    until(lambda: not doctor(rest), "no differences")
 
 
 def test_foreign_route_target_is_quarantined(region: Region, rest: Rest) -> None:
@@ -164,8 +165,8 @@ def test_foreign_route_target_is_quarantined(region: Region, rest: Rest) -> None
 
     vtysh(f"no route-target export {own['rt']}", f"route-target export {victim['rt']}")
     try:
-        eventually(lambda: bool(quarantined(rest, "e1")), "the route is in quarantine")
-        eventually(
+        until(lambda: bool(quarantined(rest, "e1")), "the route is in quarantine")
+        until(
             lambda: any(event["id"] not in before and event["type"] == "quarantined" for event in events(rest)),
             "an event tells of the quarantine",
         )
@@ -173,8 +174,8 @@ def test_foreign_route_target_is_quarantined(region: Region, rest: Rest) -> None
         assert all(route["family"] != "l2vpn-evpn" for route in out)
     finally:
         vtysh(f"no route-target export {victim['rt']}", f"route-target export {own['rt']}")
-    eventually(lambda: not quarantined(rest, "e1"), "the quarantine is empty again")
-    eventually(lambda: reaches(region, "n1", region.address("n2")), "pings again")
+    until(lambda: not quarantined(rest, "e1"), "the quarantine is empty again")
+    until(lambda: reaches(region, "n1", region.address("n2")), "pings again")
 
 
 def test_command_line(region: Region) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.route_servers import World, eventually, world
+from lab.patience import until
+from tests.integration.route_servers import World, world
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_what_nobody_confirms_is_rolled_back_everywhere(region: World) -> None:
     for arguments in (("join", "blue", "c3-lan"), ("leave", "blue", "c1-lan"), ("join", "blue", "c3-lan", "--dry-run")):
         refused = region.weft("vcp", *arguments, code=3)
         assert f"change {number} is on trial until" in refused.stderr
-    eventually(lambda: pools(region, BEFORE), "both route servers went back")
+    until(lambda: pools(region, BEFORE), "both route servers went back")
     assert region.json("vcp", "show", "blue")["members"] == ["c1-lan"]
     assert show(region, number)["state"] == "rolled-back"
     late = region.weft("change", "confirm", str(number), code=3)
@@ -83,7 +84,7 @@ def test_the_controller_is_killed_and_back_in_time(region: World) -> None:
     region.in_step()
     assert show(region, number)["state"] == "on-trial" and pools(region, AFTER)
     assert all(server.get("/v1/status").get("fallback") == number - 1 for server in region.servers)
-    eventually(lambda: pools(region, BEFORE), "the new controller rolled it back")
+    until(lambda: pools(region, BEFORE), "the new controller rolled it back")
     region.in_step()
     assert generations(region) == [number + 1] * 2
 
@@ -91,7 +92,7 @@ def test_the_controller_is_killed_and_back_in_time(region: World) -> None:
 def test_the_controller_stays_away(region: World) -> None:
     number = tried(region, "vcp", "join", "blue", "c2-lan", within=2)
     region.kill()
-    eventually(lambda: pools(region, BEFORE), "the route servers went back by themselves")
+    until(lambda: pools(region, BEFORE), "the route servers went back by themselves")
     assert generations(region) == [number - 1] * 2
     region.controller.start()
     region.in_step()
@@ -104,7 +105,7 @@ def test_confirmed_while_a_route_server_is_away(region: World) -> None:
     """It comes back with what it fell back to, or still on trial, and takes the controller's word."""
     number = tried(region, "vcp", "join", "blue", "c2-lan", within=10)
     region.servers[1].kill()
-    eventually(lambda: not region.route_servers()[1]["reachable"], "rs2 is missed")
+    until(lambda: not region.route_servers()[1]["reachable"], "rs2 is missed")
     ended = region.weft("change", "confirm", code=1)
     assert "route server rs2" in ended.stderr
     time.sleep(10 + 6)
@@ -122,7 +123,7 @@ def test_a_route_server_that_missed_changes_falls_back_to_nothing_older(region: 
     region.in_step()
     assert pools(region, {"blue": ["c2-lan"]})
     region.kill()
-    eventually(lambda: pools(region, {"blue": []}), "both fell back to the pool without c1-lan")
+    until(lambda: pools(region, {"blue": []}), "both fell back to the pool without c1-lan")
 
 
 def test_a_policy_on_trial(region: World, tmp_path: Path) -> None:
@@ -139,6 +140,6 @@ def test_a_policy_on_trial(region: World, tmp_path: Path) -> None:
     assert answer["generation"] == rehearsed["generation"] and answer["plan"] == rehearsed["plan"]
     assert [r["peers"] for r in answer["route_servers"]] == [r["peers"] for r in rehearsed["route_servers"]]
     assert pools(region, {"green": ["c2-lan", "c3-lan"]}) and region.weft("policy", "show").stdout == file.read_text()
-    eventually(lambda: pools(region, BEFORE), "the pools of the policy before")
+    until(lambda: pools(region, BEFORE), "the pools of the policy before")
     assert region.weft("policy", "show").stdout == before
     assert region.json("vcp", "show", "blue")["managed_by_policy"]

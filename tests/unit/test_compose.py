@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import tomllib
-from configparser import RawConfigParser
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,8 +15,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from agents import settings as agent_settings
+from agents.leases.journal import PROOFS
 from controller.settings import Settings
 from lab import daemons
+from tests import sandbox
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = YAML(typ="safe", pure=True).load((ROOT / "docker-compose.yml").read_text())
@@ -115,7 +116,7 @@ def test_the_controller_understands_its_environment(monkeypatch: pytest.MonkeyPa
 def test_the_agent_understands_its_file() -> None:
     settings = agent_settings.load(ROOT / "deploy/agent.toml")
     address = SERVICES["controller"]["networks"]["fabric"]["ipv4_address"]
-    assert str(settings.controller) == f"http://{address}:8080/"
+    assert str(settings.controller[0]) == f"http://{address}:8080/"
     assert f"/run/secrets/{SERVICES['agent']['secrets'][0]}" == str(settings.token_file)
     assert settings.gobgp.api in SERVICES["gobgpd"]["command"]
     assert all(str(settings.frr.vty_dir) in SERVICES[name]["command"] for name in ("zebra", "bgpd"))
@@ -163,13 +164,65 @@ def test_what_an_image_installs_is_in_it() -> None:
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
 def test_units(unit: Path) -> None:
-    parser = RawConfigParser(strict=False, comment_prefixes=("#",))
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
-    parser.read_string(unit.read_text().replace("\\\n", ""))
-    program = Path(parser["Service"]["ExecStart"].split()[0])
+    service = sandbox.unit(unit)
+    program = Path(service["ExecStart"][0].split()[0])
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert program.name in {*scripts, "weft-routeserver", "gobgpd"}
-    assert parser["Service"]["Restart"] == "on-failure" and parser["Install"]["WantedBy"] == "multi-user.target"
+    assert service["Restart"] == ["on-failure"] and service["WantedBy"] == ["multi-user.target"]
+
+
+MOST_EXPOSED = {"weft-agent": 3.5, "weft-controller": 1.5, "weft-gobgpd": 2.0, "weft-routeserver": 2.0}
+"""Of 10, as `systemd-analyze security` counts. The agent has the packet filter, all sockets and machines to run."""
+CAPABILITIES = {
+    "weft-agent": {"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_NET_BIND_SERVICE", "CAP_DAC_OVERRIDE"},
+    "weft-controller": set(),
+    "weft-gobgpd": {"CAP_NET_BIND_SERVICE"},
+    "weft-routeserver": {"CAP_NET_BIND_SERVICE"},
+}
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
+def test_units_leave_no_more_than_is_needed(unit: Path) -> None:
+    service = sandbox.unit(unit)
+    assert service["NoNewPrivileges"] == ["yes"] and service["ProtectSystem"] == ["strict"]
+    assert set(sandbox.words(service, "CapabilityBoundingSet")) == CAPABILITIES[unit.stem]
+    assert set(sandbox.words(service, "AmbientCapabilities")) <= CAPABILITIES[unit.stem]
+    assert {"User", "DynamicUser"} & set(service) or unit.stem == "weft-agent"
+    assert service["SystemCallFilter"][0].startswith("@system-service") and service["UMask"] == ["0077"]
+    assert not any("PASSWORD" in value or "TOKEN=" in value for value in service.get("Environment", []))
+
+
+def test_an_agent_s_container_has_what_its_unit_has() -> None:
+    added = {f"CAP_{name}" for name in SERVICES["agent"]["cap_add"]}
+    assert added == CAPABILITIES["weft-agent"]
+
+
+def test_machines_outlive_the_agent() -> None:
+    """They are its children; and what proves that its journals are the latest outlives it as well."""
+    agent = sandbox.unit(ROOT / "deploy/systemd/weft-agent.service")
+    assert agent["KillMode"] == ["process"] and agent["RuntimeDirectoryPreserve"] == ["yes"]
+    assert f"/run/{agent['RuntimeDirectory'][0]}" == str(PROOFS)
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze on this machine")
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
+def test_systemd_takes_them(unit: Path, tmp_path: Path) -> None:
+    """With programs that are there: whether they are is not the unit's affair."""
+    known = tmp_path / unit.name
+    known.write_text(re.sub(r"/opt/weft\S*/bin/[a-z-]+", "/bin/true", unit.read_text()))
+    done = subprocess.run(["systemd-analyze", "verify", str(known)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and unit.name not in done.stderr, done.stderr
+    threshold = f"--threshold={MOST_EXPOSED[unit.stem] * 10:.0f}"
+    command = ["systemd-analyze", "security", "--offline=true", "--no-pager", threshold, str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_agent_s_image_has_a_hypervisor() -> None:
+    """QEMU of the release that lab/qemu finds, as everywhere."""
+    lines = instructions(ROOT / "deploy/agent.Dockerfile")
+    assert ["COPY", "lab/qemu", "/usr/local/sbin/weft-qemu"] in lines
+    assert any(line[0] == "RUN" and "weft-qemu" in line for line in lines)
 
 
 def test_the_four_daemons_have_units() -> None:

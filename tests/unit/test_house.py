@@ -12,14 +12,25 @@ PACKAGES = ("controller", "agents", "lab")
 # Each third party has one door: the only file, or folder, that imports it.
 DOORS = {
     "pyroute2": ("agents/netlink.py",),
+    "qemu": ("agents/hypervisors/qemu/monitor.py",),
+    "vici": ("agents/ipsec/charon.py",),
+    "libvirt": ("agents/hypervisors/libvirt/connection.py",),
+    "libvirt_qemu": ("agents/hypervisors/libvirt/connection.py",),
+    "h11": ("controller/connections.py",),
     "grpc": ("agents/gobgp/",),
     "api": ("agents/gobgp/",),
     "jinja2": ("agents/frr/",),
+    "cryptography": ("controller/trust/x509.py", "agents/identity/x509.py"),
+    "jwt": ("controller/jose.py",),
     "alembic": ("controller/db/", "migrations/"),
     "prometheus_client": ("controller/metrics.py", "controller/api/metrics.py"),
     "netaddr": ("controller/core/",),
-    "jsonschema": ("controller/core/policy", "lab/document.py"),
-    "ruamel": ("controller/core/policy", "lab/document.py", "controller/cli/"),
+    "geographiclib": ("controller/core/proximity/geodesic.py",),
+    "jsonschema": ("controller/core/policy/form.py", "lab/document.py"),
+    "jsonschema_rs": ("controller/core/policy/form.py",),
+    "yaml": ("controller/core/policy/document.py",),
+    "ruamel": ("lab/document.py",),
+    "matplotlib": ("lab/plot/",),
 }
 
 

@@ -1,7 +1,7 @@
 """The doctor: does everything agree? A pure comparison of what was intended with what the route servers and the
 kernels have; whoever calls gathers the observations first.
 
-    intent (database) ── rule set of each route server ── Adj-RIB-Out of each ── kernel of each cloudlet
+    policy ── intent (database) ── rule set of each route server ── Adj-RIB-Out of each ── kernel of each cloudlet
 
 The model of who may see what is written here a second time, naively and from the pools alone, so that an error in the
 code that acts is not repeated by the code that checks.
@@ -11,11 +11,13 @@ from collections.abc import Sequence
 
 from controller.core.doctor.difference import Difference
 from controller.core.doctor.kernels import Cloudlet, compare_kernels
+from controller.core.doctor.policy import InForce, compare_policy
 from controller.core.doctor.ribs import Route, RouteServer, compare_ribs
 from controller.core.doctor.rule_sets import compare_rule_sets
+from controller.core.doctor.tunnels import compare_tunnels
 from controller.wire.rulesets import RuleSet
 
-__all__ = ["Cloudlet", "Difference", "Route", "RouteServer", "compare"]
+__all__ = ["Cloudlet", "Difference", "InForce", "Route", "RouteServer", "compare", "compare_policy"]
 
 
 def compare(intent: RuleSet, route_servers: Sequence[RouteServer], cloudlets: Sequence[Cloudlet]) -> list[Difference]:
@@ -26,4 +28,5 @@ def compare(intent: RuleSet, route_servers: Sequence[RouteServer], cloudlets: Se
         differences += compare_rule_sets(intent, server)
         differences += compare_ribs(intent, server)
     differences += compare_kernels(intent, cloudlets)
+    differences += compare_tunnels(cloudlets)
     return differences

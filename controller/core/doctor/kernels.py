@@ -141,6 +141,8 @@ def _tunnel(vtep: str, receive: int | None, send: int | None) -> str:
 
 def _routes(where: str, endpoint: Endpoint, state: EndpointState) -> Iterator[Difference]:
     want, have = {remote.prefix: remote.endpoint for remote in endpoint.remotes}, set(state.routes)
+    if endpoint.prefix6 is not None:
+        want |= {remote.prefix6: remote.endpoint for remote in endpoint.remotes if remote.prefix6 is not None}
     for prefix in sorted(want.keys() - have):
         text = f"{state.bridge} has no on-link route to {prefix}, the LAN of {want[prefix]}."
         yield Difference(where, f"route {prefix} of {endpoint.name}", state.bridge, "none", text)

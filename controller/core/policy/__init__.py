@@ -1,21 +1,19 @@
-"""Policy, first form: which pools there are and who is in them, as operators write it in `policies/*.yaml`.
+"""Policy, as operators write it in `policies/*.yaml`.
 
-`parse` reads text, `plan` compares a policy with what is and says what would change. Both are pure and both report
-every error they find, each with its place in the file.
+`parse` reads text and reports every error it finds, each with its place in the file. What a policy makes of a region is
+for `controller.core.policies` to say.
 """
 
 from controller.core.policy.errors import PolicyError, PolicyInvalid
-from controller.core.policy.form import Policy, PolicyVcp, parse
-from controller.core.policy.plan import Inventory, InventoryVcp, Plan, plan
+from controller.core.policy.model import PolicyVcp, Rules
+from controller.core.policy.parse import parse
+from controller.core.policy.policy import Policy
 
 __all__ = [
-    "Inventory",
-    "InventoryVcp",
-    "Plan",
     "Policy",
     "PolicyError",
     "PolicyInvalid",
     "PolicyVcp",
+    "Rules",
     "parse",
-    "plan",
 ]

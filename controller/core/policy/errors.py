@@ -3,24 +3,29 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+MAX_ERRORS = 200
+"""More than these are not collected: nobody reads them, and a hostile file has as many as it has characters."""
+
 
 @dataclass(frozen=True, order=True)
 class PolicyError:
-    """One error. `line` and `column` count from 1; `field` is a path such as `vcps.blue.members[2]`, empty when the
-    error is about the whole document."""
+    """One error, or one warning. `line` and `column` count from 1; `field` is a path such as `vcps.blue.members[2]`,
+    empty when the error is about the whole document. `message` is a whole sentence, for people; `suggestion` is what
+    probably should stand there instead, for programs, empty where nothing comes close."""
 
     file: str
     line: int
     column: int
     field: str
     message: str
+    suggestion: str = ""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}: {self.message}"
 
 
 class PolicyInvalid(ValueError):  # noqa: N818 - it says what is, as the field does
-    """A policy that cannot be taken, with every error found, in the order of the file."""
+    """A policy that cannot be taken, with the errors found (all, up to MAX_ERRORS), in the order of the file."""
 
     def __init__(self, errors: Iterable[PolicyError]) -> None:
         self.errors: tuple[PolicyError, ...] = tuple(sorted(set(errors)))

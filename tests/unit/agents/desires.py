@@ -29,7 +29,14 @@ def endpoint(site: int, index: int = 1, flavour: Flavour = Flavour.VPLS, **chang
 
 def remote(of: Endpoint) -> Remote:
     """The endpoint as others see it."""
-    return Remote(endpoint=of.name, cloudlet=f"c{of.name}", prefix=of.prefix, vtep=of.vtep, ve_id=of.ve_id)
+    return Remote(
+        endpoint=of.name, cloudlet=f"c{of.name}", prefix=of.prefix, vtep=of.vtep, ve_id=of.ve_id, prefix6=of.prefix6
+    )
+
+
+def dual(site: int) -> dict[str, Any]:
+    """What makes an endpoint's LAN one with IPv6 too."""
+    return {"prefix6": f"2001:db8:{site:x}::/64", "gateway6": f"2001:db8:{site:x}::1"}
 
 
 def desired(*endpoints: Endpoint, **changes: Any) -> Desired:

@@ -1,4 +1,4 @@
-"""The door to the controller, over a transport that answers as told; and the lease cache behind it."""
+"""The door to the controller, over a transport that answers as told."""
 
 import json
 from collections.abc import Callable
@@ -8,30 +8,84 @@ import httpx
 import pytest
 
 from agents.backoff import Backoff
-from agents.controller import Controller, ControllerAway, ControllerRefused
-from agents.dhcp.leases import LeaseRefused
+from agents.controller import Aside, Controller, ControllerAway, ControllerRefused
 from agents.enrolment import EnrolmentError, credential
-from agents.leases import CachedLeases
+from agents.identity import Identity
 from agents.state import State, StateError
 from controller.wire.desired import Desired
-from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
+from controller.wire.moves import MoveReport, Orders
+from controller.wire.neighbours import Candidate, Candidates
 from tests.unit.agents.desires import desired, endpoint
 
 Handler = Callable[[httpx.Request], httpx.Response]
-GRANT = LeaseGrant(address="10.1.0.2", prefix_length=24, gateway="10.1.0.1", kind="md", device="m1", seconds=3600)
-REQUEST = LeaseRequest(endpoint="e1", mac="02:00:5e:00:00:01", client_id="01ab")
 
 
 def controller(handler: Handler) -> Controller:
-    return Controller("http://controller/", httpx.MockTransport(handler))
+    return Controller("http://controller/", transport=httpx.MockTransport(handler))
 
 
 def away(_: httpx.Request) -> httpx.Response:
     raise httpx.ConnectError("connection refused")
 
 
-async def collect(handler: Handler, version: int | None) -> tuple[list[Desired], str, bool]:
-    seen, opened = [], []
+async def test_when_one_replica_is_away_the_next_is_spoken_to() -> None:
+    asked: list[str] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        assert request.url.path.startswith("/api/v1/agent/")
+        if request.url.host == "a":
+            raise httpx.ConnectError("connection refused")
+        if request.url.path.endswith("desired"):
+            return httpx.Response(503, json={"detail": "stopping"})
+        return httpx.Response(403, json={"detail": "no"})
+
+    async with Controller("http://a", "http://b/", transport=httpx.MockTransport(handler)) as door:
+        for _ in range(4):
+            with pytest.raises(ControllerAway):
+                async for _state in door.desired(None, lambda: None):
+                    pass
+        assert asked == ["a", "b", "a", "b"]
+        for kind in (ControllerAway, ControllerRefused, ControllerRefused):
+            with pytest.raises(kind):
+                await door._post("agent/reports", desired(endpoint(1)))
+        assert asked[4:] == ["a", "b", "b"], "a no is an answer"
+
+
+async def test_a_controller_that_asks_to_be_left_alone_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, asked = 1000.0, 0
+    monkeypatch.setattr("agents.controller.time.monotonic", lambda: now)
+
+    def handler(_: httpx.Request) -> httpx.Response:
+        nonlocal asked
+        asked += 1
+        return httpx.Response(429, headers={"Retry-After": "7"}, json={"detail": "too many"})
+
+    async with controller(handler) as door:
+        for at, count in ((1000.0, 1), (1001.0, 1), (1006.9, 1), (1007.1, 2), (1014.0, 2)):
+            now = at
+            with pytest.raises(ControllerAway):
+                await door._post("agent/reports", desired(endpoint(1)))
+            with pytest.raises(ControllerAway):
+                async for _state in door.desired(None, lambda: None):
+                    pass
+            assert asked == count, at
+
+
+async def test_meanwhile_another_replica_is_asked() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(429, headers={"Retry-After": "60"}) if request.url.host == "a" else httpx.Response(204)
+
+    async with Controller("http://a", "http://b", transport=httpx.MockTransport(handler)) as door:
+        with pytest.raises(ControllerAway):
+            await door._post("agent/reports", desired(endpoint(1)))
+        for _ in range(3):
+            await door._post("agent/reports", desired(endpoint(1)))
+
+
+async def collect(handler: Handler, version: int | None) -> tuple[list[Desired | Aside], str, bool]:
+    seen: list[Desired | Aside] = []
+    opened = []
     async with controller(handler) as door:
         try:
             async for state in door.desired(version, lambda: opened.append(True)):
@@ -50,6 +104,42 @@ async def test_the_stream_resumes_and_gives_documents() -> None:
         return httpx.Response(200, headers={"content-type": "text/event-stream"}, text=": ping\n\n" + event)
 
     assert await collect(handler, 7) == ([desired(endpoint(1))], "closed the stream", True)
+
+
+async def test_whom_to_probe_comes_beside_it_and_what_is_not_understood_is_passed_over() -> None:
+    candidates = Candidates(
+        cloudlet="c1",
+        vtep="192.0.2.1",
+        probe_seconds=60,
+        report_seconds=60,
+        echoes=5,
+        candidates=[Candidate(cloudlet="c2", vtep="192.0.2.2")],
+    )
+    later = candidates.model_dump_json().replace('"echoes"', '"of_a_later_release":1,"echoes"')
+    events = (("candidates", later), ("weather", "fine"), ("candidates", candidates.model_dump_json()))
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        text = "".join(f"event: {name}\ndata: {data}\n\n" for name, data in events)
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, text=text)
+
+    assert await collect(handler, None) == ([candidates], "closed the stream", True)
+
+
+async def test_orders_come_beside_it_and_progress_goes_back() -> None:
+    orders = Orders(cloudlet="c1", orders=[])
+    sent: list[tuple[str, MoveReport]] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            sent.append((request.url.path, MoveReport.model_validate_json(request.content)))
+            return httpx.Response(204)
+        text = f"event: orders\ndata: {{}}\n\nevent: orders\ndata: {orders.model_dump_json()}\n\n"
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, text=text)
+
+    assert await collect(handler, None) == ([orders], "closed the stream", True)
+    async with controller(handler) as door:
+        await door.moves(MoveReport(cloudlet="c1"))
+    assert sent == [("/api/v1/agent/moves", MoveReport(cloudlet="c1"))]
 
 
 @pytest.mark.parametrize(
@@ -79,13 +169,16 @@ async def test_enrolment_keeps_the_credential(tmp_path: Path) -> None:
     state = State(tmp_path / "state", "c1")
 
     def handler(request: httpx.Request) -> httpx.Response:
-        assert json.loads(request.content) == {"token": "abc", "cloudlet": "c1", "agent_version": "1"}
+        asked = json.loads(request.content)
+        assert asked.pop("csr").startswith("-----BEGIN CERTIFICATE REQUEST-----")
+        assert asked == {"token": "abc", "cloudlet": "c1", "agent_version": "1"}
         return httpx.Response(201, json={"cloudlet": "c1", "credential": "xyz", "state": "active"})
 
     async with controller(handler) as door:
-        assert await credential(door, state, "c1", tmp_path / "token", "1") == "xyz"
+        identity = Identity("c1", door, tmp_path / "identity")
+        assert await credential(door, state, identity, "c1", tmp_path / "token", "1") == "xyz"
     async with controller(away) as door:  # the second start needs nobody
-        assert await credential(door, state, "c1", tmp_path / "no-token", "1") == "xyz"
+        assert await credential(door, state, identity, "c1", tmp_path / "no-token", "1") == "xyz"
     assert (tmp_path / "state/credential.json").stat().st_mode & 0o777 == 0o600
     with pytest.raises(StateError, match="belongs to cloudlet c1, not c2"):
         State(tmp_path / "state", "c2").credential()
@@ -94,61 +187,16 @@ async def test_enrolment_keeps_the_credential(tmp_path: Path) -> None:
 async def test_enrolment_errors(tmp_path: Path) -> None:
     state, token = State(tmp_path / "state", "c1"), tmp_path / "token"
     async with controller(lambda _: httpx.Response(401, json={"detail": "token expired"})) as door:
+        identity = Identity("c1", door, tmp_path / "identity")
         with pytest.raises(EnrolmentError, match=r"token_file .*token: No such file"):
-            await credential(door, state, "c1", token, "1")
+            await credential(door, state, identity, "c1", token, "1")
         token.write_text("\n")
         with pytest.raises(EnrolmentError, match="is empty"):
-            await credential(door, state, "c1", token, "1")
+            await credential(door, state, identity, "c1", token, "1")
         token.write_text("secret")
         with pytest.raises(EnrolmentError, match="refused the token for cloudlet c1: token expired") as caught:
-            await credential(door, state, "c1", token, "1")
+            await credential(door, state, identity, "c1", token, "1")
     assert "secret" not in str(caught.value)
-
-
-class TestLeases:
-    """Granted by the controller; renewed from the cache while it is away, for as long as the lease lasts."""
-
-    async def test_cache(self, tmp_path: Path) -> None:
-        state, now = State(tmp_path, "c1"), 1000.0
-        async with controller(lambda _: httpx.Response(200, text=GRANT.model_dump_json())) as door:
-            assert await CachedLeases(door, state, lambda: now).grant(REQUEST) == GRANT
-        async with controller(away) as door:
-            leases = CachedLeases(door, state, lambda: now)  # after a restart
-            now += 600
-            assert await leases.grant(REQUEST) == GRANT.model_copy(update={"seconds": 3000})
-            with pytest.raises(ControllerAway):
-                await leases.grant(REQUEST.model_copy(update={"client_id": "01cd"}))
-            now += 3000
-            with pytest.raises(ControllerAway):
-                await leases.grant(REQUEST)
-
-    async def test_refusal_empties_the_cache(self, tmp_path: Path) -> None:
-        state = State(tmp_path, "c1")
-        async with controller(lambda _: httpx.Response(200, text=GRANT.model_dump_json())) as door:
-            await CachedLeases(door, state).grant(REQUEST)
-        async with controller(lambda _: httpx.Response(409, json={"detail": "the plan is full"})) as door:
-            with pytest.raises(LeaseRefused, match="the plan is full"):
-                await CachedLeases(door, state).grant(REQUEST)
-        async with controller(away) as door:
-            with pytest.raises(ControllerAway):
-                await CachedLeases(door, state).grant(REQUEST)
-
-    async def test_release(self, tmp_path: Path) -> None:
-        state = State(tmp_path, "c1")
-        async with controller(lambda _: httpx.Response(200, text=GRANT.model_dump_json())) as door:
-            await CachedLeases(door, state).grant(REQUEST)
-        async with controller(away) as door:
-            leases = CachedLeases(door, state)
-            release = LeaseRelease(endpoint="e1", address="10.1.0.2", mac=REQUEST.mac, client_id="01ab")
-            with pytest.raises(ControllerAway):
-                await leases.release(release)
-            with pytest.raises(ControllerAway):  # it is not renewed from the cache any more
-                await leases.grant(REQUEST)
-
-    async def test_a_spoilt_cache_is_forgotten(self, tmp_path: Path) -> None:
-        (tmp_path / "leases.json").write_text('{"e1 x": 3}')
-        async with controller(lambda _: httpx.Response(200, text=GRANT.model_dump_json())) as door:
-            assert await CachedLeases(door, State(tmp_path, "c1")).grant(REQUEST) == GRANT
 
 
 def test_desired_state_is_kept(tmp_path: Path) -> None:

@@ -1,10 +1,7 @@
 """Routes to gobgpd's messages and back."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-pytest.importorskip("api.gobgp_pb2", reason="needs build/gobgpapi (make build)")
 
 from agents.gobgp import messages
 from agents.vpls import Announcement, Block

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents import evpn, vpls
+from agents import evpn, lan, vpls
 from agents.kernel import MAIN, TABLES, Bridge, Flood, Port, Route, Rule, Snapshot, Vxlan
 from agents.operations import (
     AddRoute,
@@ -26,12 +26,16 @@ from agents.plan import plan
 from agents.vpls import Pseudowire
 from controller.wire.desired import Desired
 from controller.wire.flavours import Flavour
-from tests.unit.agents.desires import desired, endpoint, remote, vtep
+from tests.unit.agents.desires import desired, dual, endpoint, remote, vtep
 from tests.unit.agents.kernel_model import after
 
 EMPTY = Snapshot(
     ports={name: Port(name, None) for name in ("lo", "eth0", "md1-a", "md1-b", "md2-a")},
-    sysctls={"net/ipv4/ip_forward": "0", "net/ipv4/conf/all/send_redirects": "1"},
+    sysctls={
+        "net/ipv4/ip_forward": "0",
+        "net/ipv4/conf/all/send_redirects": "1",
+        "net/ipv6/conf/all/forwarding": "0",
+    },
 )
 
 
@@ -46,15 +50,18 @@ def states(draw: st.DrawFn) -> tuple[Desired, dict[int, frozenset[Pseudowire]]]:
     for index in sorted(draw(st.sets(st.integers(1, 3)))):
         flavour = draw(st.sampled_from(Flavour))
         sites = draw(st.sets(st.integers(10, 14)))
+        ipv6 = draw(st.sets(st.sampled_from([index, *sites])))
+        some = {site: dual(site) if site in ipv6 else {} for site in (index, *sites)}.__getitem__
         endpoints.append(
             endpoint(
                 index,
                 index,
                 flavour,
-                remotes=[remote(endpoint(s, flavour=flavour)) for s in sorted(sites)],
+                remotes=[remote(endpoint(s, flavour=flavour, **some(s))) for s in sorted(sites)],
                 mtu=draw(st.sampled_from((1400, 1450))),
                 vtep=draw(st.sampled_from(("192.0.2.1", "192.0.2.200"))),
                 **({"vni": 10000 + index} if flavour is Flavour.EVPN else {}),
+                **some(index),
             )
         )
         if flavour is Flavour.VPLS:
@@ -110,7 +117,32 @@ def test_a_vpls_lan_in_full() -> None:
     assert [p.name for p in KERNEL.ports.values() if p.bridge == "lan1"] == ["md1-a", "md1-b"]
     assert KERNEL.sysctls["net/ipv4/ip_forward"] == "1"
     assert KERNEL.sysctls["net/ipv4/conf/lan1/arp_accept"] == "1"
-    assert KERNEL.sysctls["net/ipv4/neigh/lan1/retrans_time_ms"] == "50"
+    assert KERNEL.sysctls["net/ipv4/neigh/lan1/retrans_time_ms"] == "40"
+
+
+def test_a_lan_with_ipv6_in_full() -> None:
+    """Its own IPv6 prefix needs no remote to have one, and a remote's is no use where the LAN has none."""
+    remotes = [remote(endpoint(2, **dual(2))), remote(endpoint(3))]
+    wires = {1: frozenset({pseudowire(1, 2), pseudowire(1, 3)})}
+    kernel = after(EMPTY, plan(desired(endpoint(1, remotes=remotes, **dual(1))), wires, EMPTY).operations)
+    assert kernel.bridges["lan1"].addresses == {"10.1.0.1/24", "2001:db8:1::1/64"}
+    assert {r.prefix for r in kernel.routes} == {"10.2.0.0/24", "10.3.0.0/24", "2001:db8:2::/64"}
+    six = Rule(5001, 10, interface="lan1"), Rule(5001, 10, source="2001:db8:1::1")
+    assert kernel.rules == {*KERNEL.rules, *six}
+    settings = {path.removeprefix("net/ipv6/conf/"): value for path, value in kernel.sysctls.items()}
+    assert settings["all/forwarding"] == settings["lan1/forwarding"] == "1"
+    assert settings["lan1/accept_ra"] == settings["lan1/autoconf"] == settings["lan1/disable_ipv6"] == "0"
+    assert settings["lan1/accept_untracked_na"] == "1" and settings["lan1/accept_dad"] == "0"
+    plain = after(EMPTY, plan(desired(endpoint(1, remotes=remotes)), wires, EMPTY).operations)
+    assert {r.prefix for r in plain.routes} == {"10.2.0.0/24", "10.3.0.0/24"} and plain.rules == KERNEL.rules
+    assert plain.sysctls["net/ipv6/conf/lan1/disable_ipv6"] == "1"
+    assert plain.sysctls["net/ipv6/conf/all/forwarding"] == "0"
+
+
+def test_gateways_of_a_pool_are_told_apart_on_the_link() -> None:
+    addresses = {lan.link_local(lan.mac(f"c{n}", 1)) for n in range(1000)}
+    assert len(addresses) == 1000 and all(address.is_link_local for address in addresses)
+    assert str(lan.link_local("02:00:5e:00:53:01")) == "fe80::5eff:fe00:5301"
 
 
 PW = KERNEL.vxlans["pw1.2"]
@@ -135,11 +167,14 @@ def test_bridge_sysctl_and_port_are_repaired() -> None:
     damaged = replace(
         KERNEL,
         bridges={"lan1": Bridge("lan1", "02:00:00:00:00:00", 1450, True, frozenset({"10.1.0.1/24"}))},
-        ports=dict(KERNEL.ports) | {"md1-a": Port("md1-a", None), "eth0": Port("eth0", "lan1")},
+        ports=dict(KERNEL.ports)
+        | {"md1-a": Port("md1-a", None), "eth0": Port("eth0", "lan1")}
+        | {"wv0a": Port("wv0a", "lan1"), "wv0b": Port("wv0b", None)},
         sysctls=dict(KERNEL.sysctls) | {"net/ipv4/ip_forward": "0"},
     )
     operations = plan(JOINED, WIRES, damaged).operations
     assert Release("eth0") in operations and Enslave("md1-a", "lan1") in operations
+    assert not any(isinstance(o, Release | Enslave) and o.name.startswith("wv") for o in operations)
     assert WriteSysctl("net/ipv4/ip_forward", "1") in operations
     assert SetLink("lan1", mac=KERNEL.bridges["lan1"].mac) in operations
     assert len(operations) == 4

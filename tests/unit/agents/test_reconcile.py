@@ -1,6 +1,6 @@
 """Reconciling with a kernel and an nft that are models: order, failures, fences."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import pytest
@@ -17,13 +17,17 @@ from tests.unit.agents.kernel_model import after
 
 @dataclass
 class ModelKernel:
-    """Does what it is told to a snapshot; refuses operations whose words have `refused` in them."""
+    """Does what it is told to a snapshot; refuses operations whose words have `refused` in them. `settings_read`:
+    what every setting reads as, whatever was written."""
 
     snapshot: Snapshot = field(default_factory=Snapshot)
     refused: str | None = None
+    settings_read: str | None = None
     done: list[str] = field(default_factory=list)
 
     async def read(self, sysctls: object = ()) -> Snapshot:
+        if self.settings_read is not None:
+            return replace(self.snapshot, sysctls=dict.fromkeys(self.snapshot.sysctls, self.settings_read))
         return self.snapshot
 
     async def apply(self, operation: Operation) -> None:
@@ -39,7 +43,7 @@ class ModelNft:
     broken: bool = False
     fences: list[set[str]] = field(default_factory=list)
 
-    async def apply(self, text: str) -> bool:
+    async def apply(self, text: str, first: str = "") -> bool:
         if self.broken:
             raise NftError("nft: not found")
         self.fences.append({bridge for bridge in ("lan1", "lan2") if f'"{bridge}"' in text})
@@ -51,6 +55,15 @@ KERNEL_OF_TWO = desired(endpoint(1, remotes=[remote(endpoint(2))]), endpoint(3, 
 TABLE = [
     Announcement(Block("65000:2", 2, 1, 64, 4097), frozenset({"65000:1", "65000:3"}), vtep(2), 1450),
 ]
+
+
+@dataclass
+class Heard:
+    table: list[Announcement]
+    complete: bool = True
+
+
+HEARD = Heard(TABLE)
 
 
 @pytest.fixture
@@ -65,17 +78,17 @@ def reconciler(kernel: ModelKernel, nft: ModelNft) -> Reconciler:
 async def test_fences_stand_before_the_first_tunnel_and_after_the_last(kernel: ModelKernel) -> None:
     nft = ModelNft(kernel)
     both = reconciler(kernel, nft)
-    await both.converge(KERNEL_OF_TWO, TABLE, True)
+    await both.converge(KERNEL_OF_TWO, HEARD)
     assert kernel.done[0] == "fences" and nft.fences[-1] == {"lan1", "lan2"}
     kernel.done.clear()
-    await both.converge(desired(KERNEL_OF_TWO.endpoints[0]), TABLE, True)
+    await both.converge(desired(KERNEL_OF_TWO.endpoints[0]), HEARD)
     assert nft.fences[-2:] == [{"lan1", "lan2"}, {"lan1"}]
     assert kernel.done[0] == kernel.done[-1] == "fences"
     assert any(text.startswith("delete pw2.2") for text in kernel.done)
 
 
 async def test_without_fences_nothing_is_done(kernel: ModelKernel) -> None:
-    outcome = await reconciler(kernel, ModelNft(kernel, broken=True)).converge(KERNEL_OF_TWO, TABLE, True)
+    outcome = await reconciler(kernel, ModelNft(kernel, broken=True)).converge(KERNEL_OF_TWO, HEARD)
     assert kernel.done == [] and outcome.failed
     assert outcome.problems[1] == ["fences are not in place, so nothing was changed: nft: not found"]
 
@@ -83,32 +96,41 @@ async def test_without_fences_nothing_is_done(kernel: ModelKernel) -> None:
 async def test_a_failure_stops_that_endpoint_alone(kernel: ModelKernel) -> None:
     kernel.refused = "tunnel pw1.2"
     both = reconciler(kernel, ModelNft(kernel))
-    outcome = await both.converge(KERNEL_OF_TWO, TABLE, True)
+    outcome = await both.converge(KERNEL_OF_TWO, HEARD)
     assert outcome.failed and list(outcome.problems[1]) == [
         "cannot add tunnel pw1.2: from 192.0.2.1, receive on 4098, send to 192.0.2.2 on 4097: no buffer space available"
     ]
     assert set(outcome.snapshot.vxlans) == {"pw2.2"}
     assert {r.device for r in outcome.snapshot.routes} == {"lan2"}  # no route without its tunnel
     kernel.refused = None
-    outcome = await both.converge(KERNEL_OF_TWO, TABLE, True)
+    outcome = await both.converge(KERNEL_OF_TWO, HEARD)
     assert not outcome.failed and set(outcome.snapshot.vxlans) == {"pw1.2", "pw2.2"}
+
+
+async def test_what_has_no_effect_is_done_once(kernel: ModelKernel) -> None:
+    kernel.settings_read = "52"
+    await reconciler(kernel, ModelNft(kernel)).converge(KERNEL_OF_TWO, HEARD)
+    settings = [text for text in kernel.done if text.startswith("set net.")]
+    assert settings and len(settings) == len(set(settings))
 
 
 async def test_an_incomplete_table_keeps_pseudowires_and_a_complete_one_does_not(kernel: ModelKernel) -> None:
     both = reconciler(kernel, ModelNft(kernel))
-    await both.converge(KERNEL_OF_TWO, TABLE, True)
+    await both.converge(KERNEL_OF_TWO, HEARD)
     before = kernel.snapshot
     kernel.done.clear()
-    assert (await both.converge(KERNEL_OF_TWO, [], False)).snapshot == before
+    assert (await both.converge(KERNEL_OF_TWO, Heard([], complete=False))).snapshot == before
     assert [d for d in kernel.done if d != "fences"] == []
-    assert (await both.converge(desired(endpoint(1)), [], False)).snapshot.vxlans == {}  # not desired any more
-    await both.converge(KERNEL_OF_TWO, TABLE, True)
-    assert (await both.converge(KERNEL_OF_TWO, [], True)).snapshot.vxlans == {}
+    assert (
+        await both.converge(desired(endpoint(1)), Heard([], complete=False))
+    ).snapshot.vxlans == {}  # not desired any more
+    await both.converge(KERNEL_OF_TWO, HEARD)
+    assert (await both.converge(KERNEL_OF_TWO, Heard([]))).snapshot.vxlans == {}
 
 
 async def test_a_failure_is_logged_once(kernel: ModelKernel, caplog: pytest.LogCaptureFixture) -> None:
     kernel.refused = "add tunnel"
     both = reconciler(kernel, ModelNft(kernel))
     for _ in range(3):
-        await both.converge(KERNEL_OF_TWO, TABLE, True)
+        await both.converge(KERNEL_OF_TWO, HEARD)
     assert len([r for r in caplog.records if r.levelname == "ERROR"]) == 2  # one for each endpoint

@@ -36,6 +36,12 @@ def test_a_tunnel_counts_only_if_frames_can_take_it() -> None:
         assert report(WANT, replace(KERNEL, vxlans={"pw1.2": broken}), {}, {}, "1").endpoints[0].tunnels == []
 
 
+def test_a_tunnel_does_not_count_before_it_is_encrypted() -> None:
+    for awaited, expected in ((frozenset({vtep(2)}), []), (frozenset({vtep(3)}), ["e2"])):
+        (state,) = report(WANT, KERNEL, {}, {}, "1", awaited).endpoints
+        assert [tunnel.remote for tunnel in state.tunnels] == expected
+
+
 def test_an_unknown_pseudowire_is_reported_without_a_name() -> None:
     stray = vpls.device(WANT.endpoints[0], Pseudowire(9, 4105, 1, vtep(9)))
     (tunnel,) = report(WANT, replace(KERNEL, vxlans={"pw1.9": stray}), {}, {}, "1").endpoints[0].tunnels

@@ -22,13 +22,41 @@ def test_defaults_and_tables(tmp_path: Path) -> None:
     assert (settings.gobgp.api, settings.frr.vty_dir, settings.frr.conf) == ("127.0.0.1:1", Path("/v"), Path("/c"))
 
 
+def test_one_controller_or_several(tmp_path: Path) -> None:
+    assert [*map(str, load(written(tmp_path, GOOD)).controller)] == ["http://10.0.0.1:8080/"]
+    several = GOOD.replace('"http://10.0.0.1:8080"', '["http://10.0.0.1:8080", "http://10.0.0.2:8080"]')
+    assert [*map(str, load(written(tmp_path, several)).controller)] == [f"http://10.0.0.{n}:8080/" for n in (1, 2)]
+    with pytest.raises(ConfigError, match="controller: "):
+        load(written(tmp_path, GOOD.replace('"http://10.0.0.1:8080"', "[]")))
+
+
+def test_hypervisors(tmp_path: Path) -> None:
+    text = '[hypervisors.qemu]\npaths = ["10.0.0.1", "10.1.0.1"]\nimages = "/i"\n'
+    text += '[hypervisors.qemu.options]\naccel = "tcg"\n'
+    found = load(written(tmp_path, GOOD + text)).hypervisors["qemu"]
+    assert ([*map(str, found.paths)], found.images, found.options) == (
+        ["10.0.0.1", "10.1.0.1"],
+        Path("/i"),
+        {"accel": "tcg"},
+    )
+
+
+def test_tunnels_are_in_the_clear_unless_told_otherwise(tmp_path: Path) -> None:
+    assert load(written(tmp_path, GOOD)).ipsec is None
+    found = load(written(tmp_path, GOOD + "[ipsec]\n")).ipsec
+    assert found is not None and (found.vici, found.path_mtu) == (Path("/run/charon.vici"), 1500)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (GOOD + '[hypervisors.qemu]\npaths = ["here"]\n', "agent.toml: hypervisors.qemu.paths.0:"),
+        (GOOD + "[hypervisors.QEMU]\n", "agent.toml: hypervisors.QEMU"),
         ("cloudlet = ", "agent.toml: not TOML"),
         (GOOD.replace('cloudlet = "c1"', 'cloudlet = ""'), "agent.toml: cloudlet:"),
-        (GOOD.replace("http:", "gopher:"), "agent.toml: controller:"),
+        (GOOD.replace("http:", "gopher:"), "agent.toml: controller.0:"),
         (GOOD.replace("token_file", "token"), "agent.toml: token_file: Field required"),
+        (GOOD + "[ipsec]\npath_mtu = 1300\n", "agent.toml: ipsec.path_mtu:"),
         (GOOD + "colour = 1\n", "agent.toml: colour:"),
         (GOOD + '[gobgp]\napi = "nowhere"\n', "agent.toml: gobgp.api:"),
         (GOOD + "[frr]\nvty_dir = 3\n", "agent.toml: frr.vty_dir:"),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -53,6 +54,14 @@ class Controller:
 def problem(status: int, title: str, detail: str, *errors: dict[str, Any]) -> httpx.Response:
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "errors": list(errors)}
     return httpx.Response(status, json=body, headers={"Content-Type": "application/problem+json"})
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where weft remembers what files are based on. Whatever terminal the tests are run in, nobody looks."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "weft" / "policies.json"
 
 
 @pytest.fixture

@@ -129,10 +129,10 @@ def test_policy(region: None, weft: Weft, tmp_path: Path) -> None:
     name = str(file)
     assert weft("policy", "check", name).out == f"{name}: right (form, and names at the controller)\n"
     steps = ["+ VCP green", "+ c1-lan joins green"]
-    assert weft("policy", "plan", name).out.splitlines() == steps
+    assert weft("policy", "plan", name).out.splitlines()[:2] == steps
     assert weft("policy", "apply", name).out.splitlines()[:2] == steps
     assert weft("policy", "show").out == file.read_text()
-    assert weft("policy", "plan", name).out == "nothing to change\n"
+    assert weft("policy", "plan", name).out.splitlines()[0] == "nothing to change"
     file.write_text("apiVersion: weft/v1\nvcps:\n  green:\n    members: [c1-lan, c7-lan]\n")
     for verb, code in (("check", 1), ("apply", 3)):
         result = weft("policy", verb, name)

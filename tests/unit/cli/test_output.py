@@ -1,12 +1,13 @@
 """Cells, times and tables."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.cli.output import milliseconds, plain, relative, table
+from controller.cli.output import emit, milliseconds, plain, relative, say, table
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -14,6 +15,15 @@ NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda s: st.lists(s, max_size=3)))
 def test_no_cell_moves_a_terminals_cursor(value: object) -> None:
     assert plain(value) and plain(value).isprintable()
+
+
+def test_neither_sentences_nor_documents_move_it(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "c1\x1b[31m\x9b31m\r\u202e\x07"
+    say(f"{text}\nend")
+    assert capsys.readouterr().out == "c1\\x1b[31m\\x9b31m\\r\\u202e\\x07\nend\n"
+    emit({"name": text})
+    shown = capsys.readouterr().out
+    assert shown.replace("\n", "").isprintable() and json.loads(shown) == {"name": text}
 
 
 @pytest.mark.parametrize(

@@ -2,27 +2,29 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from hypothesis import settings as hypothesis_settings
+from fastapi import FastAPI
 
 from controller.app import create_app
+from controller.connections import Connections
 from controller.db.engine import Database
 from controller.db.schema import upgrade
 from controller.region import Region
 from controller.settings import RouteServerSettings, Settings
+from lab.patience import eventually as eventually
+from tests.postgres import Cluster
+from tests.unit.controller.copies import Copies
 from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.fake_routeserver import TOKEN, FakeRouteServer, fake_route_server, serving
 
 ADMIN = "an-admin-token-for-tests"
-hypothesis_settings.register_profile("controller", deadline=None, derandomize=True)
-hypothesis_settings.load_profile("controller")
 
 
 @dataclass
@@ -32,6 +34,15 @@ class Controller:
     http: httpx.AsyncClient
     region: Region
     stack: AsyncExitStack
+    app: FastAPI
+
+    async def over_tls(self) -> str:
+        """Serves agents over TLS as well, as `WEFT_AGENT_LISTEN` asks for; gives the URL."""
+        assert self.region.listener is not None
+        context = self.region.listener.context
+        options: dict[str, Any] = {"lifespan": "off", "ssl_context_factory": lambda *_: context}
+        options["http"] = Connections(1000, 1000, 30.0).protocol
+        return await self.stack.enter_async_context(serving(self.app, **options))
 
     async def get(self, path: str, **query: Any) -> Any:
         answer = await self.http.get(f"/api/v1{path}", params=query)
@@ -56,9 +67,17 @@ class Controller:
         assert self.region.intent is before
         return answer
 
-    async def cloudlet(self, name: str, number: int, pe: str = "vpls", prefix: str | None = None, **more: Any) -> str:
+    async def cloudlet(
+        self,
+        name: str,
+        number: int,
+        pe: str = "vpls",
+        prefix: str | None = None,
+        place: dict[str, float] | None = None,
+        **more: Any,
+    ) -> str:
         """An active cloudlet with one endpoint, `{name}-lan`; gives the agent's credential."""
-        made = await self.post("/cloudlets", {"name": name, "pe": pe, "vtep": f"192.0.2.{number}"})
+        made = await self.post("/cloudlets", {"name": name, "pe": pe, "vtep": f"192.0.2.{number}", **(place or {})})
         credential = await self.enrol(name, made["token"])
         lan = {"name": f"{name}-lan", "cloudlet": name, "prefix": prefix or f"10.{number}.0.0/24", **more}
         await self.post("/endpoints", lan)
@@ -98,42 +117,84 @@ def problem(answer: httpx.Response, status: int, field: str | None = None, reaso
         assert field in [error["field"] for error in body["errors"]], body
 
 
-async def eventually(check: Callable[[], object]) -> None:
-    """Waits until `check` says so, for at most five seconds."""
-    async with asyncio.timeout(5):
-        while not check():  # noqa: ASYNC110 - what is waited for has no event of its own
-            await asyncio.sleep(0.01)
-
-
 Start = Callable[..., AbstractAsyncContextManager[Controller]]
 
 
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with tables and nothing in them, made once: its copies are quick."""
-    path = tmp_path_factory.mktemp("migrated") / "weft.db"
+DATABASES = ("sqlite", "postgresql")
+
+
+def migrate(url: str) -> None:
+    """Makes the tables."""
 
     async def make() -> None:
-        database = Database(f"sqlite+aiosqlite:///{path}")
+        database = Database(url)
         await upgrade(database)
         await database.close()
 
     asyncio.run(make())
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite database with tables and nothing in them, made once: its copies are quick."""
+    path = tmp_path_factory.mktemp("migrated") / "weft.db"
+    migrate(f"sqlite+aiosqlite:///{path}")
     return path
 
 
+@pytest.fixture(scope="session")
+def template(cluster: Cluster) -> str:
+    """As `migrated`, in PostgreSQL; gives the database's name."""
+    cluster.create("migrated")
+    migrate(cluster.url("migrated"))
+    return "migrated"
+
+
+@contextmanager
+def new_database(request: pytest.FixtureRequest, path: Path, *, empty: bool = False) -> Iterator[str]:
+    """The URL of a database of the kind that the fixture is asked for (DATABASES): with tables unless `empty`."""
+    if request.param == "sqlite":
+        if not empty:
+            shutil.copy(request.getfixturevalue("migrated"), path / "weft.db")
+        yield f"sqlite+aiosqlite:///{path}/weft.db"
+        return
+    cluster: Cluster = request.getfixturevalue("cluster")
+    with cluster.database(None if empty else request.getfixturevalue("template")) as url:
+        yield url
+
+
+@pytest.fixture(params=DATABASES)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database with tables and nothing in them: the test runs on SQLite and on PostgreSQL."""
+    with new_database(request, tmp_path) as url:
+        yield url
+
+
+@pytest.fixture(params=DATABASES)
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database without tables, on SQLite and on PostgreSQL."""
+    with new_database(request, tmp_path, empty=True) as url:
+        yield url
+
+
 @pytest.fixture
-def start(tmp_path: Path, migrated: Path) -> Start:
+def copies(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) -> Copies:
+    """Copies of the test's database."""
+    there = None if database_url.startswith("sqlite") else request.getfixturevalue("cluster")
+    return Copies(database_url, tmp_path, there)
+
+
+@pytest.fixture
+def start(tmp_path: Path, database_url: str) -> Start:
     """Starts controllers, one after the other, on the same database. `held`: does not wait until the route servers that
     are there are in step."""
-    shutil.copy(migrated, tmp_path / "weft.db")
     (tmp_path / "admin").write_text(ADMIN + "\n")
     (tmp_path / "route-servers").write_text(TOKEN)
 
     @asynccontextmanager
     async def starting(*servers: FakeRouteServer, held: bool = False, **options: Any) -> AsyncIterator[Controller]:
         chosen: dict[str, Any] = {
-            "database_url": f"sqlite+aiosqlite:///{tmp_path}/weft.db",
+            "database_url": database_url,
             "admin_token_file": tmp_path / "admin",
             "route_server_token_file": tmp_path / "route-servers",
             "agent_timeout": 2.0,
@@ -153,7 +214,7 @@ def start(tmp_path: Path, migrated: Path) -> Start:
             region: Region = app.state.region
             there = [s for s in region.changes.route_servers if not _down(servers, s.name) and not held]
             await eventually(lambda: all(server.reachable for server in there))
-            yield Controller(http, region, stack)
+            yield Controller(http, region, stack, app)
 
     return starting
 

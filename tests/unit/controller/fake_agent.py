@@ -6,36 +6,12 @@ from typing import Any
 import httpx
 from httpx_sse import aconnect_sse
 
+from controller.wire.access import Access
 from controller.wire.desired import Desired
-from controller.wire.reports import EndpointState, Report, Tunnel
-
-
-def kernel(desired: Desired) -> Report:
-    """The report of a cloudlet that is all it should be."""
-    states = [
-        EndpointState(
-            endpoint=e.name,
-            bridge=f"lan{e.index}",
-            ports=[],
-            tunnels=[
-                Tunnel(remote=r.endpoint, vtep=r.vtep, ve_id=r.ve_id, rx_vni=1, tx_vni=1, device="pw")
-                for r in e.remotes
-            ],
-            routes=[r.prefix for r in e.remotes],
-            problems=[],
-        )
-        for e in desired.endpoints
-    ]
-    return Report(
-        cloudlet=desired.cloudlet,
-        version=desired.version,
-        generation=desired.generation,
-        agent_version="fake",
-        endpoints=states,
-        speakers=[],
-        resident_bytes=1,
-        cpu_seconds=0.1,
-    )
+from controller.wire.moves import Orders
+from controller.wire.neighbours import Candidates
+from controller.wire.reports import Report
+from tests.kernels import kernel
 
 
 class FakeAgent:
@@ -45,6 +21,10 @@ class FakeAgent:
         self.http, self.answers = http, answers
         self.headers = {"Authorization": f"Bearer {credential}"}
         self.documents: list[Desired] = []
+        self.candidates: list[Candidates] = []
+        self.orders: list[Orders] = []
+        self.access: list[Access] = []
+        self.order: list[str] = []
         self.came = asyncio.Condition()
         self.ended = False
 
@@ -52,6 +32,20 @@ class FakeAgent:
         headers = self.headers | ({"Last-Event-ID": str(last_id)} if last_id is not None else {})
         async with aconnect_sse(self.http, "GET", "/api/v1/agent/desired", headers=headers, timeout=None) as source:
             async for event in source.aiter_sse():
+                if event.event == "candidates":
+                    await self._candidates(Candidates.model_validate_json(event.data))
+                    continue
+                if event.event == "orders":
+                    await self._orders(Orders.model_validate_json(event.data))
+                    continue
+                if event.event in ("authorities", "revocations"):
+                    continue
+                self.order.append(event.event)
+                if event.event == "access":
+                    async with self.came:
+                        self.access.append(Access.model_validate_json(event.data))
+                        self.came.notify_all()
+                    continue
                 document = Desired.model_validate_json(event.data)
                 assert event.event == "desired" and event.id == str(document.version)
                 async with self.came:
@@ -60,6 +54,27 @@ class FakeAgent:
                 if self.answers:
                     await self.report(kernel(document))
         self.ended = True
+
+    async def _candidates(self, document: Candidates) -> None:
+        async with self.came:
+            self.candidates.append(document)
+            self.came.notify_all()
+
+    async def _orders(self, document: Orders) -> None:
+        async with self.came:
+            self.orders.append(document)
+            self.came.notify_all()
+
+    async def moves(self, **report: Any) -> httpx.Response:
+        return await self.http.post("/api/v1/agent/moves", json=report, headers=self.headers)
+
+    async def probes(self, *names: str) -> Candidates:
+        """Waits until these are whom it is to probe."""
+        async with asyncio.timeout(5), self.came:
+            await self.came.wait_for(
+                lambda: bool(self.candidates) and [c.cloudlet for c in self.candidates[-1].candidates] == list(names)
+            )
+        return self.candidates[-1]
 
     async def report(self, report: Report) -> httpx.Response:
         return await self.http.post("/api/v1/agent/reports", json=report.model_dump(), headers=self.headers)

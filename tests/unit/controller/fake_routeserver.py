@@ -14,19 +14,21 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from controller.core.rulesets import apply
-from controller.wire.rulesets import Change, PeerReceipt, Receipt, RuleSet
+from controller.wire.rulesets import Change, PeerReceipt, Receipt, RuleSet, SetEndpoint
 
 TOKEN = "a-token-for-tests"
 
 
 class FakeRouteServer:
     """`rules` and `log` are for tests to look at; `down` makes every call fail, `delay` makes changes slow (s), `trial`
-    goes into the status, and PEs in `behind` are never written what they are to get."""
+    goes into the status, and PEs in `behind` are never written what they are to get. Without `permits` it is of a
+    release that knows none, and refuses them."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.rules = RuleSet(generation=0, peers=[], endpoints=[], vcps=[])
         self.confirmed = False
+        self.permits = True
         self.started_at = "2026-01-01T00:00:00Z"
         self.log: list[str] = []
         self.beats = 0
@@ -78,6 +80,7 @@ class FakeRouteServer:
         ]
         generation = self.rules.generation
         body = {"name": self.name, "generation": generation, "confirmed": self.confirmed, "serving": True}
+        body["permits"] = self.permits
         return JSONResponse(body | self.trial | {"started_at": self.started_at, "sessions": sessions, "counters": {}})
 
     async def _get(self, _: Request) -> Response:
@@ -85,6 +88,8 @@ class FakeRouteServer:
 
     async def _put(self, request: Request) -> Response:
         rules = RuleSet.model_validate_json(await request.body())
+        if not self.permits and any(e.permits for e in rules.endpoints):
+            return _unknown()
         if rules.generation < self.rules.generation or (
             rules.generation == self.rules.generation and rules != self.rules
         ):
@@ -94,6 +99,8 @@ class FakeRouteServer:
 
     async def _change(self, request: Request) -> Response:
         change = Change.model_validate_json(await request.body())
+        if not self.permits and any(isinstance(op, SetEndpoint) and op.endpoint.permits for op in change.ops):
+            return _unknown()
         if change.base != self.rules.generation or (self.fallback is not None and not change.dry_run):
             return self._conflict()
         await asyncio.sleep(self.delay)
@@ -166,6 +173,10 @@ class FakeRouteServer:
         return JSONResponse({"error": {"code": "conflict", "message": f"at {self.rules.generation}"}}, 409)
 
 
+def _unknown() -> Response:
+    return JSONResponse({"error": {"code": "invalid", "message": "permits: is not a known field"}}, 400)
+
+
 class _Guard:
     """The token, and being down."""
 
@@ -184,11 +195,10 @@ class _Guard:
 
 
 @asynccontextmanager
-async def serving(app: Any) -> AsyncIterator[str]:
-    """An ASGI application on a loopback port; gives its URL."""
-    server = uvicorn.Server(
-        uvicorn.Config(app, port=0, log_config=None, lifespan="on", timeout_graceful_shutdown=1, access_log=False)
-    )
+async def serving(app: Any, **options: Any) -> AsyncIterator[str]:
+    """An ASGI application on a loopback port; gives its URL. `options` are uvicorn's, over TLS for instance."""
+    chosen: dict[str, Any] = {"lifespan": "on", "log_config": None, "access_log": False} | options
+    server = uvicorn.Server(uvicorn.Config(app, port=0, timeout_graceful_shutdown=1, **chosen))
     server.capture_signals = _nothing  # type: ignore[method-assign, assignment]
     task = asyncio.create_task(server.serve())
     while not server.started:
@@ -198,7 +208,7 @@ async def serving(app: Any) -> AsyncIterator[str]:
         await asyncio.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield f"{'https' if server.config.is_ssl else 'http'}://127.0.0.1:{port}"
     finally:
         server.should_exit = True
         await task

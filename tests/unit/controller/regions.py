@@ -57,6 +57,8 @@ STEPS = st.one_of(
     st.tuples(st.just("remove_endpoint"), _endpoint),
     st.tuples(st.just("drain"), _name),
     st.tuples(st.just("approve"), _name),
+    st.tuples(st.just("end_credential"), _name),
+    st.tuples(st.just("enrol"), _name),
     st.tuples(st.just("remove_cloudlet"), _name),
     st.tuples(st.just("remove_vcp"), _pool),
     st.tuples(st.just("add_vcp"), st.builds(Vcp, _pool)),
@@ -69,6 +71,9 @@ def step(intent: Intent, edit: tuple[object, ...]) -> Intent:
     if name == "add_endpoint":
         arguments.append(["192.0.2.200"])
     try:
+        if name == "enrol":
+            cloudlet = str(arguments[0])
+            return edits.enrol(intent, cloudlet, State.ACTIVE, f"of {cloudlet}", None)
         after: Intent = getattr(edits, str(name))(intent, *arguments)
     except Refused:
         return intent

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.core.addresses import AddressPlan, Network, PlanError
+from controller.core.addresses import AddressPlan, Network, PlanError, address6
 
 
 @st.composite
@@ -54,6 +54,29 @@ def test_a_pair_is_even_then_odd_inside_the_prefix_and_found_again(case: tuple[A
     assert plan.vm_of(md) == vm and plan.md_of(vm) == md
     assert (plan.kind_of(md), plan.kind_of(vm)) == ("md", "vm")
     assert {md, vm}.isdisjoint({plan.network[0], plan.gateway, plan.reserved, plan.network[-1]})
+
+
+@given(prefixes().filter(lambda p: p.version == 4), prefixes().filter(lambda p: p.version == 6), st.data())
+def test_a_pair_has_one_number_in_both_families(four: Network, six: Network, data: st.DataObject) -> None:
+    plan, plan6 = AddressPlan.of(str(four), str(six)), AddressPlan.of(str(six), str(four))
+    assert plan.capacity == plan6.capacity == min(AddressPlan.of(str(one)).capacity for one in (four, six))
+    index = data.draw(st.integers(0, plan.capacity - 1))
+    for mine, theirs in zip(plan.pair(index), plan6.pair(index), strict=True):
+        assert address6(str(four), str(six), str(mine)) == str(theirs)
+        assert int(theirs) - int(six[0]) == int(mine) - int(four[0]), "the agent's short cut"
+        assert plan6.index_of(theirs) == index and plan6.kind_of(theirs) == plan.kind_of(mine)
+    with pytest.raises(PlanError, match="has pairs 0 to"):
+        plan6.pair(plan6.capacity)
+
+
+def test_a_64_beside_a_24_holds_what_the_24_does() -> None:
+    plan = AddressPlan.of("2001:db8:1::/64", "10.1.0.0/24")
+    assert plan.capacity == 126
+    assert [str(a) for a in plan.pair(0)] == ["2001:db8:1::2", "2001:db8:1::3"]
+    assert [str(a) for a in plan.pair(125)] == ["2001:db8:1::fc", "2001:db8:1::fd"]
+    with pytest.raises(PlanError, match=r"2001:db8:1::fe is beyond the pairs of 10\.1\.0\.0/24"):
+        plan.index_of(ip_address("2001:db8:1::fe"))
+    assert address6("10.1.0.0/24", None, "10.1.0.2") is None
 
 
 @given(prefixes())

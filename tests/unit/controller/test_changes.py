@@ -1,13 +1,15 @@
 """The change flow: receipts, confirmations, order, and what happens when a part is away."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
 from controller.core.rulesets import rule_set
-from tests.unit.controller.conftest import Controller, Start, eventually
-from tests.unit.controller.fake_agent import FakeAgent, kernel
+from lab.patience import eventually
+from tests.kernels import kernel
+from tests.unit.controller.conftest import Controller, Start
+from tests.unit.controller.copies import Copies
+from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.fake_routeserver import FakeRouteServer, fake_route_server
 
 
@@ -222,19 +224,17 @@ async def test_other_route_servers_mean_new_desired_states(start: Start, route_s
 
 
 async def test_an_old_copy_of_the_database_overtakes_what_the_route_server_has(
-    start: Start, route_server: FakeRouteServer, tmp_path: Path
+    start: Start, route_server: FakeRouteServer, copies: Copies
 ) -> None:
     async with start(route_server) as controller:
         await controller.cloudlet("c1", 1)
-    copy = (tmp_path / "weft.db").read_bytes()
+    await copies.keep()
     async with start(route_server) as controller:
         await controller.post("/vcps", {"name": "blue"})
         await controller.post("/vcps/blue/members", {"endpoint": "c1-lan"})
         ahead = controller.region.intent.generation
         await eventually(lambda: route_server.rules.generation == ahead)
-    for left in tmp_path.glob("weft.db-*"):
-        left.unlink()
-    (tmp_path / "weft.db").write_bytes(copy)
+    await copies.put_back()
     async with start(route_server) as controller:
         assert controller.region.intent.generation == ahead + 1 and not controller.region.intent.vcps
         assert route_server.rules == rule_set(controller.region.intent, 65000)

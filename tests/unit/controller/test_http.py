@@ -4,7 +4,8 @@ import asyncio
 
 from httpx_sse import aconnect_sse
 
-from tests.unit.controller.conftest import Controller, Start, eventually, problem
+from lab.patience import eventually
+from tests.unit.controller.conftest import Controller, Start, problem
 from tests.unit.controller.fake_routeserver import FakeRouteServer
 
 
@@ -86,8 +87,9 @@ async def test_events_are_followed_and_resumed(start: Start) -> None:
                 async for event in source.aiter_sse():
                     seen.append((int(event.id), event.event, event.json()["subject"]))
 
+        listening = len(controller.region.bell)
         live = asyncio.create_task(follow(None))
-        await eventually(lambda: len(controller.region.bell) == 1)
+        await eventually(lambda: len(controller.region.bell) > listening)
         await asyncio.sleep(0.05)
         await controller.post("/vcps", {"name": "green"})
         await eventually(lambda: seen)

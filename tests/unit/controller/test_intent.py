@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from controller.core.desired import Fabric, desired, tunnels
 from controller.core.intent import Intent, concerned
+from controller.core.lookups import LOOKUPS
 from controller.core.rulesets import apply, operations, rule_set
+from controller.core.tables import Table
 from controller.wire.desired import Desired, Speaker
 from tests.unit.controller.regions import STEPS, founded, step
 
@@ -82,15 +84,30 @@ def test_who_sees_whom_is_what_the_pools_say_and_never_overlaps(steps: list[tupl
 
 
 @given(sequences)
-def test_what_is_derived_is_kept_right_through_edits(steps: list[tuple[object, ...]]) -> None:
+def test_what_is_looked_up_follows_the_edits(steps: list[tuple[object, ...]]) -> None:
+    """As if it were found anew each time."""
     intent = founded()
     for edit in steps:
-        assert isinstance(intent.pools_of, dict) and isinstance(intent.endpoints_of, dict)
+        for names in LOOKUPS.values():
+            for name in names:
+                assert getattr(intent, name) is not None
         intent = step(intent, edit)
-        fresh = replace(intent)
-        assert "pools_of" not in vars(fresh)
-        assert (intent.pools_of, intent.endpoints_of) == (fresh.pools_of, fresh.endpoints_of)
-        assert intent.credentials == fresh.credentials
+        fresh = Intent(vcps=dict(intent.vcps), endpoints=dict(intent.endpoints), cloudlets=dict(intent.cloudlets))
+        for names in LOOKUPS.values():
+            for name in names:
+                assert name not in vars(fresh)
+                assert _plain(vars(intent)[name]) == _plain(getattr(fresh, name)), name
+
+
+def _plain(found: object) -> object:
+    """Tables by their entries, everything else by its parts."""
+    return (
+        dict(found.items())
+        if isinstance(found, Table)
+        else found
+        if isinstance(found, tuple)
+        else {k: _plain(v) for k, v in vars(found).items()}
+    )
 
 
 @given(sequences)

@@ -57,6 +57,27 @@ async def test_a_device_gets_the_even_address_and_its_vm_the_one_above(controlle
     assert held["10.1.0.6"]["hostname"] == "phone"
 
 
+async def test_both_families_of_a_pair_have_one_number(controller: Controller) -> None:
+    """The IPv6 plan holds two pairs here, the IPv4 one 126."""
+    agent = await lan(controller, prefix6="2001:db8:1::/125")
+    endpoint = await controller.get("/endpoints/c1-lan")
+    assert (endpoint["prefix6"], endpoint["gateway6"]) == ("2001:db8:1::/125", "2001:db8:1::1")
+    assert endpoint["capacity"] == 2
+    document = await agent.document(1)
+    assert (document.endpoints[0].prefix6, document.endpoints[0].gateway6) == ("2001:db8:1::/125", "2001:db8:1::1")
+    await controller.post("/devices", {"name": "m1", "mac": mac(1), "vm": {"mac": mac(2)}})
+    for number in (1, 2, 3):
+        assert (await agent.lease(endpoint="c1-lan", mac=mac(number))).status_code == 200
+    leases = (await controller.get("/leases"))["items"]
+    assert [(held["address"], held["address6"]) for held in leases] == [
+        ("10.1.0.2", "2001:db8:1::2"),
+        ("10.1.0.3", "2001:db8:1::3"),
+        ("10.1.0.4", "2001:db8:1::4"),
+    ]
+    assert (await controller.get(f"/leases/{leases[0]['id']}"))["address6"] == "2001:db8:1::2"
+    problem(await agent.lease(endpoint="c1-lan", mac=mac(4)), 409, "endpoint", "all 2 pairs of 10.1.0.0/24")
+
+
 async def test_asking_again_renews_and_is_the_same_lease(controller: Controller, clock: Any) -> None:
     agent = await lan(controller)
     first = (await agent.lease(endpoint="c1-lan", mac=mac(1))).json()

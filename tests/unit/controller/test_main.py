@@ -10,14 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.unit.controller.conftest import eventually
+from lab.patience import eventually
 from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.fake_routeserver import TOKEN, FakeRouteServer, fake_route_server
 
@@ -50,8 +50,12 @@ class Process:
             *COMMAND, env=self.environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
         )
         assert self.process.stdout is not None
-        self.line = (await asyncio.wait_for(self.process.stdout.readline(), 20)).decode()
-        assert "listening on" in self.line, self.line
+        said: list[str] = []
+        async with asyncio.timeout(20):
+            while "listening on" not in "".join(said[-1:]):  # what is logged may come before
+                said.append((await self.process.stdout.readline()).decode())
+                assert said[-1], "".join(said)
+        self.line = said[-1]
         async with asyncio.timeout(10):
             while not await self._ready():  # noqa: ASYNC110 - another process
                 await asyncio.sleep(0.05)
@@ -103,6 +107,8 @@ def test_help_and_version() -> None:
         ("WEFT_ROUTE_SERVER_TOKEN_FILE", "/nonexistent/token", "cannot read /nonexistent/token"),
         ("WEFT_DATABASE_URL", "sqlite+aiosqlite:////nonexistent/weft.db", "unable to open database file"),
         ("WEFT_DATABASE_URL", "nonsense", "Could not parse"),
+        ("WEFT_DATABASE_URL", "mysql://weft@localhost/weft", "the database is sqlite:///FILE or postgresql://"),
+        ("WEFT_DATABASE_URL", "postgresql://weft@/weft?host=/nonexistent", "No such file or directory"),
         ("WEFT_SOCKET", "/nonexistent/socket", "cannot listen on /nonexistent/socket"),
     ],
 )
@@ -164,11 +170,15 @@ def at(server: FakeRouteServer, generation: int) -> bool:
     return server.rules.generation == generation
 
 
-async def test_killed_at_any_moment_it_comes_back_whole(tmp_path: Path) -> None:
+async def test_killed_at_any_moment_it_comes_back_whole(tmp_path: Path, database_url: str) -> None:
     (tmp_path / "token").write_text(TOKEN)
     async with fake_route_server("rs1") as server:
         servers = json.dumps([{"name": "rs1", "address": "192.0.2.200", "control": server.url}])
-        environment = {"WEFT_ROUTE_SERVERS": servers, "WEFT_ROUTE_SERVER_TOKEN_FILE": str(tmp_path / "token")}
+        environment = {
+            "WEFT_ROUTE_SERVERS": servers,
+            "WEFT_ROUTE_SERVER_TOKEN_FILE": str(tmp_path / "token"),
+            "WEFT_DATABASE_URL": database_url,
+        }
         known: set[str] = set()
         for turn in range(4):
             async with process(tmp_path, **environment) as controller:
@@ -191,3 +201,16 @@ async def test_killed_at_any_moment_it_comes_back_whole(tmp_path: Path) -> None:
                 await controller.end(signal.SIGKILL)
                 await asyncio.gather(work, return_exceptions=True)
         assert len(known) > 4
+
+
+@pytest.mark.parametrize("empty_url", ["postgresql"], indirect=True)
+async def test_controllers_that_start_together_on_an_empty_database(tmp_path: Path, empty_url: str) -> None:
+    places = [tmp_path / name for name in ("one", "two", "three")]
+    for place in places:
+        place.mkdir()
+    async with AsyncExitStack() as stack:
+        starting = (stack.enter_async_context(process(place, WEFT_DATABASE_URL=empty_url)) for place in places)
+        controllers = await asyncio.gather(*starting)
+        assert (await controllers[0].http.post("/api/v1/vcps", json={"name": "blue"})).status_code == 201
+        for controller in controllers:
+            assert (await controller.http.get("/api/v1/vcps/blue")).status_code == 200

@@ -21,6 +21,7 @@ from controller.core.intent import Cloudlet, State
 from controller.core.tokens import digest
 from controller.settings import Settings
 from controller.wire.flavours import Flavour
+from tests.unit.controller.conftest import DATABASES, new_database
 
 CREDENTIAL = "a-credential-for-tests"
 CHECKS = (
@@ -45,12 +46,12 @@ class Client:
 
 
 @contextmanager
-def running(database: Path) -> Iterator[Client]:
+def running(url: str) -> Iterator[Client]:
     """A controller without route servers, everything from a trusted caller that is also an agent."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    inner = create_app(Settings(database_url=f"sqlite+aiosqlite:///{database}", agent_timeout=0.05))
+    inner = create_app(Settings(database_url=url, agent_timeout=0.05))
     lifespan = inner.router.lifespan_context(inner)
 
     async def trusted(scope: Any, receive: Any, send: Any) -> None:
@@ -80,14 +81,22 @@ def running(database: Path) -> Iterator[Client]:
         loop.close()
 
 
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+@pytest.fixture(scope="module", params=DATABASES)
+def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A little is already there."""
-    with running(tmp_path_factory.mktemp("openapi") / "weft.db") as client:
+    with new_database(request, tmp_path_factory.mktemp("openapi")) as url, running(url) as client:
         for path, body in {
             "endpoints": {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24"},
             "vcps": {"name": "blue"},
             "devices": {"name": "m1", "mac": "02:00:5e:00:00:01"},
+            "vms": {
+                "name": "web",
+                "device": "m1",
+                "endpoint": "c1-lan",
+                "driver": "d",
+                "image": "i",
+                "memory": 1 << 29,
+            },
         }.items():
             assert client.request("POST", f"/api/v1/{path}", json=body).is_success
         yield client
@@ -118,9 +127,6 @@ def test_every_operation_keeps_to_its_description(operation: str, mode: Generati
     @given(case=OPERATIONS[operation].as_strategy(generation_mode=mode))
     @settings(
         max_examples=20,
-        deadline=None,
-        derandomize=True,
-        database=None,
         phases=(Phase.explicit, Phase.generate),
         suppress_health_check=list(HealthCheck),
     )
@@ -154,5 +160,5 @@ def test_the_description_is_complete(app: Client) -> None:
 
 
 def test_the_database_is_where_it_was_told(tmp_path: Path) -> None:
-    with running(tmp_path / "here.db"):
+    with running(f"sqlite:///{tmp_path}/here.db"):
         assert (tmp_path / "here.db").exists()

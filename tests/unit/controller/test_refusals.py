@@ -33,6 +33,46 @@ async def test_prefixes(controller: Controller, prefix: str, reason: str) -> Non
     await controller.refused(status, "/endpoints", body, "prefix", reason)
 
 
+@pytest.mark.parametrize(
+    ("prefix6", "field", "reason"),
+    [
+        ("2001:db8:9::/63", "prefix6", "larger than a /64"),
+        ("2001:db8:9::/126", "prefix6", "too small"),
+        ("2001:db8:9::1/64", "prefix6", "host bits"),
+        ("2001:db8:9::", "prefix6", "CIDR"),
+        ("10.9.0.0/24", "prefix6", "is IPv4"),
+        ("fe80::/64", "prefix6", "link-local"),
+        ("ff02::/64", "prefix6", "multicast"),
+        ("::/64", "prefix6", "loopback"),
+        ("::ffff:0:0/96", "prefix6", "IPv4 addresses"),
+        ("2001:db8:1::/64", "prefix6", "overlaps 2001:db8:1::/64 of c1-lan"),
+        ("2001:db8:1::80/121", "prefix6", "overlaps"),
+    ],
+)
+async def test_ipv6_prefixes(controller: Controller, prefix6: str, field: str, reason: str) -> None:
+    await controller.cloudlet("c1", 1, prefix6="2001:db8:1::/64")
+    body = {"name": "more", "cloudlet": "c1", "prefix": "10.9.0.0/24", "prefix6": prefix6}
+    await controller.refused(409 if "overlaps" in reason else 422, "/endpoints", body, field, reason)
+
+
+async def test_ipv6_needs_its_smallest_packets(controller: Controller) -> None:
+    await controller.cloudlet("c1", 1)
+    body = {"name": "more", "cloudlet": "c1", "prefix": "10.9.0.0/24", "prefix6": "2001:db8::/64", "mtu": 1279}
+    await controller.refused(422, "/endpoints", body, "mtu", "IPv6 needs 1280 bytes")
+    await controller.post("/endpoints", body | {"mtu": 1280})
+
+
+async def test_ipv6_overlaps_in_a_pool(controller: Controller) -> None:
+    await controller.cloudlet("c1", 1, prefix6="2001:db8:1::/64")
+    await controller.cloudlet("c2", 2, prefix6="2001:db8:1::/112")
+    await controller.cloudlet("c3", 3)
+    await controller.post("/vcps", {"name": "blue"})
+    for name in ("c1-lan", "c3-lan"):
+        await controller.post("/vcps/blue/members", {"endpoint": name})
+    reason = "2001:db8:1::/112 of c2-lan overlaps 2001:db8:1::/64 of c1-lan"
+    await controller.refused(409, "/vcps/blue/members", {"endpoint": "c2-lan"}, "endpoint", reason)
+
+
 async def test_overlaps_in_a_pool_and_among_pools_that_share(controller: Controller) -> None:
     for number, prefix in enumerate(["10.1.0.0/24", "10.2.0.0/24", "10.3.0.0/24", "10.3.0.0/25", "10.1.0.0/16"], 1):
         await controller.cloudlet(f"c{number}", number, prefix=prefix)
@@ -201,7 +241,7 @@ async def test_who_may_call_what(start: Start) -> None:
 
 
 async def test_an_agent_speaks_for_its_own_cloudlet_only(controller: Controller) -> None:
-    from tests.unit.controller.fake_agent import kernel
+    from tests.kernels import kernel
 
     one, other = await controller.agent("c1", 1), await controller.agent("c2", 2)
     problem(await one.report(kernel(other.documents[-1])), 403, "cloudlet")
@@ -249,7 +289,7 @@ async def test_policies(controller: Controller) -> None:
             assert (error["file"], error["line"]) == ("pools.yaml", line) and error["column"] >= 1
         assert controller.region.intent is before
 
-    await refused("vcps: [", "not YAML", 1)
+    await refused("vcps: [", "not YAML", 2)
     await refused(POLICY.replace("c2-lan", "c9-lan"), "there is no endpoint 'c9-lan'", 4)
     await refused(POLICY.replace("c2-lan", "c2-lan, c3-lan"), "overlaps", 4)
     problem(await post("apply", POLICY, "application/json"), 415)

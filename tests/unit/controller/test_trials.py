@@ -8,7 +8,8 @@ import pytest
 
 from controller import propagation
 from controller.core.rulesets import rule_set
-from tests.unit.controller.conftest import Controller, Start, eventually, problem
+from lab.patience import eventually
+from tests.unit.controller.conftest import Controller, Start, problem
 from tests.unit.controller.fake_routeserver import FakeRouteServer, fake_route_server
 
 

@@ -14,8 +14,8 @@ SPEAKERS = [("rs1", "192.0.2.1"), ("rs2", "192.0.2.2")]
 
 @dataclass
 class Region:
-    """`cloudlets` cloudlets with one VPLS endpoint each (every third one EVPN), and pools given as sets of cloudlet
-    numbers; only endpoints of the pool's flavour (that of its lowest number) are taken in."""
+    """`cloudlets` cloudlets with one VPLS endpoint each (every third one EVPN; two of three have IPv6), and pools
+    given as sets of cloudlet numbers; only endpoints of the pool's flavour (that of its lowest number) are taken in."""
 
     cloudlets: int
     pools: list[set[int]]
@@ -30,6 +30,10 @@ class Region:
     @staticmethod
     def flavour(n: int) -> Flavour:
         return Flavour.EVPN if n % 3 == 0 else Flavour.VPLS
+
+    @staticmethod
+    def prefix6(n: int) -> str | None:
+        return None if n % 3 == 2 else f"2001:db8:{n}::/64"
 
     @staticmethod
     def name(n: int) -> str:
@@ -91,11 +95,14 @@ class Region:
             vtep=f"198.51.100.{n}",
             mtu=1450,
             lease_seconds=60,
+            prefix6=self.prefix6(n),
+            gateway6=f"2001:db8:{n}::1" if self.prefix6(n) else None,
             remotes=[
                 desired.Remote(
                     endpoint=self.name(other),
                     cloudlet=f"c{other}",
                     prefix=f"10.{other}.0.0/24",
+                    prefix6=self.prefix6(other),
                     vtep=f"198.51.100.{other}",
                     ve_id=other if vpls else None,
                 )
@@ -127,7 +134,10 @@ class Region:
                 )
                 for other in others
             ],
-            routes=[f"10.{other}.0.0/24" for other in others],
+            routes=[
+                *(f"10.{other}.0.0/24" for other in others),
+                *(six for other in others if (six := self.prefix6(other)) and self.prefix6(n)),
+            ],
             problems=[],
         )
         report = reports.Report(

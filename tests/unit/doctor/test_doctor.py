@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from controller.core.doctor import Cloudlet, Difference, Route, RouteServer, compare
 from controller.wire import reports, rulesets
+from controller.wire.tunnels import Ipsec, IpsecTunnel
 from tests.unit.doctor.regions import Region, regions
 
 
@@ -104,6 +105,7 @@ def test_every_missing_tunnel_and_route_is_found(region: Region, data: st.DataOb
     i = data.draw(st.integers(0, len(tunnels) - 1))
     [difference] = check(region, **{f"c{n}": with_state(cloudlet, tunnels=tunnels[:i] + tunnels[i + 1 :])})
     assert difference.where == f"kernel of c{n}" and (tunnels[i].remote or "?") in difference.text
+    i = data.draw(st.integers(0, len(routes) - 1))
     [difference] = check(region, **{f"c{n}": with_state(cloudlet, routes=routes[:i] + routes[i + 1 :])})
     assert routes[i] in difference.text
 
@@ -234,3 +236,32 @@ def test_a_route_of_the_looking_glass_is_read() -> None:
     assert Route.of(line) == Route("l2vpn-vpls", "00", "x", "e", "c1", frozenset({"1:1"}), "c2")
     bare = {"family": "l2vpn-vpls", "nlri": "x", "endpoint": None, "peer": "c1"}
     assert Route.of(bare) == Route("l2vpn-vpls", "x", "x", "", "c1", frozenset())
+
+
+def encrypting(cloudlet: Cloudlet, **said: tuple[str, float]) -> Cloudlet:
+    """It says this of its tunnels, by cloudlet: state, and for how many seconds."""
+    assert cloudlet.report is not None
+    made = [
+        IpsecTunnel.model_validate(
+            {"cloudlet": n, "local": "a", "remote": "b", "state": s, "age": age, "why": "silent"}
+        )
+        for n, (s, age) in said.items()
+    ]
+    return replace(cloudlet, report=cloudlet.report.model_copy(update={"ipsec": Ipsec(tunnels=made)}))
+
+
+@given(regions(), st.data())
+def test_an_encrypted_tunnel_that_is_needed_and_not_there_is_found(region: Region, data: st.DataObject) -> None:
+    a = data.draw(st.sampled_from(region.numbers))
+    others = [b for b in region.numbers if region.together(a, b)]
+    well = {f"c{b}": data.draw(st.sampled_from([("up", 0.0), ("up", 99.0), ("connecting", 1.0)])) for b in others}
+    strangers = {f"c{b}": ("down", 99.0) for b in region.numbers if b not in others}
+    assert check(region, **{f"c{a}": encrypting(region.cloudlet(a), **well | strangers)}) == []
+    assume(others)
+    b = data.draw(st.sampled_from(others))
+    [difference] = check(region, **{f"c{a}": encrypting(region.cloudlet(a), **well | {f"c{b}": ("down", 9.0)})})
+    assert (difference.where, difference.subject, difference.found) == (f"IPsec at c{a}", f"tunnel to c{b}", "down")
+    assert "silent" in difference.text and f"c{b} does not say that it encrypts" in difference.text
+    del well[f"c{b}"]
+    [difference] = check(region, **{f"c{a}": encrypting(region.cloudlet(a), **well)})
+    assert difference.found == "none"

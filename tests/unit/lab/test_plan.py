@@ -78,6 +78,17 @@ def test_addresses_are_unique(topology: Topology) -> None:
         assert int(low) % 2 == 0
 
 
+def test_a_bypass_is_a_path_and_no_road() -> None:
+    cloudlets = tuple(Cloudlet(f"c{n}", "vpls", f"10.255.0.{n}", (), ()) for n in (1, 2, 3))
+    links = [Link(name, "core", 10.0) for name in ("ctl", "rs1", "rs2", "c1", "c2", "c3")]
+    links.append(Link("c1", "c2", 1.0, bypass=True))
+    made = plan(Topology(Path("t.yaml"), 65000, "ctl", ("rs1", "rs2"), "core", cloudlets, tuple(links), None))
+    assert made.delay_ms("c1", "c2") == 20
+    assert made.paths("c1") == ("10.255.0.1", "10.254.0.12")
+    assert made.paths("c2") == ("10.255.0.2", "10.254.0.13")
+    assert made.paths("c3") == ("10.255.0.3",)
+
+
 def test_the_direct_link_of_the_demo_is_used() -> None:
     made = plan(load(ROOT / "lab" / "topologies" / "demo.yaml"))
     assert made.delay_ms("c1", "c2") == 6

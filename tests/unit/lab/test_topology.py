@@ -18,7 +18,7 @@ cloudlets:
   - name: c1
     endpoints:
       - {name: c1-lan, prefix: 10.1.0.0/24}
-      - {name: c1-iot, prefix: 10.101.0.0/28}
+      - {name: c1-iot, prefix: 10.101.0.0/28, prefix6: "2001:db8:101::/64"}
     devices: [{name: m1, endpoint: c1-iot, client_id: "00aabb"}]
   - name: c2
     pe: evpn
@@ -43,7 +43,14 @@ def write(tmp_path: Path, text: str) -> Path:
 def test_shipped_topologies_load(path: Path) -> None:
     topology = load(path)
     assert topology.policy and topology.policy.is_file()
-    assert {cloudlet.pe for cloudlet in topology.cloudlets} == {"vpls", "evpn"}
+    assert {cloudlet.pe for cloudlet in topology.cloudlets} == ({"vpls"} if topology.machines else {"vpls", "evpn"})
+
+
+def test_only_some_regions_encrypt(tmp_path: Path) -> None:
+    assert {path.stem for path in SHIPPED if load(path).ipsec} == {"ipsec"}
+    assert load(write(tmp_path, GOOD.replace("cloudlets:", "region: {ipsec: true}\ncloudlets:", 1))).ipsec
+    with pytest.raises(LabError, match="2:17"):
+        load(write(tmp_path, GOOD.replace("cloudlets:", "region: {ipsec: 1}\ncloudlets:", 1)))
 
 
 def test_demo_is_what_the_main_job_needs() -> None:
@@ -70,6 +77,7 @@ def test_what_is_not_given_is_filled_in(tmp_path: Path) -> None:
     assert (c1.pe, c1.vtep, c2.pe, c2.vtep) == ("vpls", "10.255.0.1", "evpn", "10.255.0.2")
     assert [(e.index, e.ports, e.vni) for e in c1.endpoints] == [(1, ("l1-*",), None), (2, ("l2-*",), None)]
     assert c2.endpoints[0].vni == 5000
+    assert [e.prefix6 for e in c1.endpoints] == [None, "2001:db8:101::/64"]
     m1, v1 = c1.stations[0], c2.stations[0]
     assert m1.identity == {"client_id": "00aabb"}
     assert m1.mac == "02:00:5e:00:00:01"
@@ -88,6 +96,8 @@ def test_what_is_not_given_is_filled_in(tmp_path: Path) -> None:
         ("jitter_ms: 1", "jitter_ms: 6", "16:40", "jitter_ms must not be larger than delay_ms"),
         ("[c2, core]", "[c9, core]", "17:16", "there is no node 'c9'"),
         ("[c2, core]", "[c1, core]", "17:5", "a second link between c1 and core"),
+        ("delay_ms: 7", "bypass: true", "17:27", "a bypass joins two cloudlets"),
+        ("[c2, core], delay_ms: 7", "[c2, c1], bypass: true", "12:1", "no link leads from core to c2"),
         ("[c2, core]", "[c2, c2]", "17:15", "non-unique"),
         ("  - {between: [c2, core], delay_ms: 7}\n", "", "12:1", "no link leads from core to c2"),
         ("pe: evpn", "pe: mpls", "9:9", "pe 'mpls' is unknown (one of: vpls, evpn)"),
@@ -95,6 +105,7 @@ def test_what_is_not_given_is_filled_in(tmp_path: Path) -> None:
         ("10.1.0.0/24", "10.1.0.7/24", "5:32", "10.1.0.7/24 has host bits set"),
         ("10.101.0.0/28", "10.101.0.0/30", "6:32", "holds no pair of addresses"),
         ("10.1.0.0/24", "10.254.3.0/24", "5:32", "overlaps the lab's own"),
+        ("10.1.0.0/24", '10.1.0.0/24, prefix6: "2001:db8::1/64"', "5:54", "prefix6: 2001:db8::1/64 has host bits set"),
         ("name: c1-lan", "name: c1-iot", "6:16", "endpoint 'c1-iot' is taken"),
         ("endpoint: c1-iot", "endpoint: c2-lan", "7:36", "cloudlet c1 has no endpoint 'c2-lan'"),
         ("device: m1", "device: m7", "11:48", "there is no device 'm7'"),

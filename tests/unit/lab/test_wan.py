@@ -1,5 +1,7 @@
 """Which figures reach tc and the relay, and which veth pairs either needs."""
 
+from typing import Any
+
 import pytest
 
 from lab import wan
@@ -7,7 +9,7 @@ from lab.plan import Line, Port
 from lab.topology import Link
 
 
-def line(**figures: float) -> Line:
+def line(**figures: Any) -> Line:
     return Line(3, Link("c1", "core", **figures), Port("c1", "wan0", "10.254.0.6"), Port("core", "wan2", "10.254.0.7"))
 
 

@@ -59,7 +59,7 @@ RENEWING = message(Kind.REQUEST, ciaddr=MINE)
         (message(Kind.DISCOVER, REQUESTED_ADDRESS=ELSEWHERE.packed), Ask(Kind.OFFER, None, insists=False)),
         (SELECTING, Ask(Kind.ACK, MINE, insists=True)),
         (INIT_REBOOT, Ask(Kind.ACK, MINE, insists=True)),
-        (RENEWING, Ask(Kind.ACK, MINE, insists=True)),
+        (RENEWING, Ask(Kind.ACK, MINE, insists=True, renewing=True)),
         (message(Kind.RELEASE, ciaddr=MINE, SERVER_ID=LAN.gateway.packed), GiveBack(MINE)),
         (message(Kind.DECLINE, REQUESTED_ADDRESS=MINE.packed, SERVER_ID=LAN.gateway.packed), Declined(MINE)),
         (message(Kind.INFORM, ciaddr=MINE), Inform()),

@@ -13,6 +13,7 @@ FENCES = [
     Fence("lan1", "pw1.*", "10.1.0.0/24"),
     Fence("lan2", "vx2", "10.2.0.0/24"),
     Fence("lan11", "pw11.*", "2001:db8::/64"),
+    Fence("lan12", "pw12.*", "10.12.0.0/24", "2001:db8:12::/64", ("2001:db8:12::1", "fe80::1")),
 ]
 
 
@@ -42,6 +43,19 @@ def test_every_drop_has_a_counter_of_its_lan(indices: set[int]) -> None:
     assert len(re.findall(r"drop$", text, re.M)) == len(re.findall(r"counter name \S+ drop$", text, re.M))
 
 
+def test_a_lan_with_both_families_has_both_in_its_rules() -> None:
+    text = ruleset(FENCES[-1:])
+    for line in (
+        "ip daddr != 10.12.0.0/24 counter name lan12.transit drop",
+        "ip6 daddr != 2001:db8:12::/64 counter name lan12.transit drop",
+        "ip6 saddr { 2001:db8:12::1, fe80::1 } counter name lan12.gateway-in drop",
+        'oifname "lan12" icmpv6 type 137 counter name lan12.redirect drop',
+    ):
+        assert line in text
+    assert "icmpv6 type 133-137" not in text and "nfproto ipv6" not in text
+    assert {"elements = { 10.12.0.0/24 }", "elements = { 2001:db8:12::/64 }"} <= set(re.findall(r"elements.*", text))
+
+
 def test_one_pattern_does_not_take_another_lans_tunnels() -> None:
     text = ruleset(FENCES)
     assert 'iifname "pw1.*" jump lan1.in' in text
@@ -66,6 +80,36 @@ def test_names_the_bad_field(bridge: str, tunnels: str, prefix: str, complaint: 
         Fence(bridge, tunnels, prefix)
 
 
+@pytest.mark.parametrize(
+    ("prefix6", "gateways6", "complaint"),
+    [("10.2.0.0/24", (), "prefix6"), ("2001:db8::1/64", (), "prefix6"), ("2001:db8::/64", ("lan1",), "gateways6")],
+)
+def test_names_the_bad_field_of_ipv6(prefix6: str, gateways6: tuple[str, ...], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        Fence("lan1", "pw1.*", "10.1.0.0/24", prefix6, gateways6)
+
+
 def test_a_bridge_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="lan1: there twice"):
         ruleset([FENCES[0], Fence("lan1", "vx1", "10.9.0.0/24")])
+
+
+def test_what_visitors_send_to_another_gateway_is_turned_to_this_one() -> None:
+    mac = "02:57:01:02:03:04"
+    near = Fence("lan1", "pw1.*", "10.1.0.0/24", None, (), mac, ("wv1a", "md0", "a b"))
+    text = ruleset([near, FENCES[1]])
+    another = "ether daddr & ff:ff:00:00:00:00 == 02:57:00:00:00:00"
+    assert f'iifname {{ "md0", "wv1a" }} {another} ether daddr != {mac} jump lan1.visitors' in text
+    assert f"ip daddr != 169.254.0.0/16 ether daddr set {mac} meta pkttype set host" in text
+    assert "ip6 daddr" not in text.partition("table inet weft {")[0], "this LAN's gateway routes no IPv6"
+    assert (
+        "visitors"
+        not in ruleset([FENCES[0], Fence("lan2", "vx2", "10.2.0.0/24", None, (), mac, ())]).partition(
+            "chain prerouting"
+        )[2]
+    )
+
+
+def test_names_the_bad_mac() -> None:
+    with pytest.raises(ValueError, match="lan1: mac"):
+        Fence("lan1", "pw1.*", "10.1.0.0/24", mac="02:57")

@@ -1,0 +1,117 @@
+"""IPv6 and UDP around a DHCPv6 message, as it is seen on the bridge.
+
+The server reads packets and not just datagrams because only those tell the Ethernet address that a message came from:
+the one thing about a client that DHCPv4 knows too, and that it cannot make up in every message, as it can a DUID.
+"""
+
+import ctypes
+import socket
+import struct
+from dataclasses import dataclass
+from ipaddress import IPv6Address
+
+SERVER_PORT, CLIENT_PORT = 547, 546
+SERVERS = IPv6Address("ff02::1:2")
+"""All_DHCP_Relay_Agents_and_Servers (RFC 8415 section 7.1)."""
+
+_HEAD = 40
+_UDP = 17
+_SO_ATTACH_FILTER = 26
+_SOL_PACKET, _PACKET_AUXDATA = 263, 8
+_AUXDATA = struct.Struct("=I")  # the first field of struct tpacket_auxdata: status
+_NOT_SUMMED = 1 << 3  # TP_STATUS_CSUMNOTREADY: sent on this machine, where the checksum is left to the hardware
+_FOR_US = (socket.PACKET_HOST, socket.PACKET_MULTICAST)
+_INSTRUCTION = struct.Struct("=HBBI")
+
+# Classic BPF over a packet without its Ethernet header: UDP to the server's port, or nothing.
+_ONLY_DHCP = (
+    (0x30, 0, 0, 6),  # load the next header
+    (0x15, 0, 3, _UDP),
+    (0x28, 0, 0, _HEAD + 2),  # load the destination port
+    (0x15, 0, 1, SERVER_PORT),
+    (0x06, 0, 0, 0xFFFF),
+    (0x06, 0, 0, 0),
+)
+_NOTHING = ((0x06, 0, 0, 0),)
+
+
+class PacketError(ValueError):
+    """No whole UDP packet. The text says why."""
+
+
+@dataclass(frozen=True)
+class Packet:
+    """`payload` as it came from `source` to `target`; `port` is the sender's."""
+
+    source: IPv6Address
+    target: IPv6Address
+    port: int
+    payload: bytes
+
+
+def parse(data: bytes, summed: bool) -> Packet:
+    """Reads a packet; its checksum only if it is `summed`. Raises PacketError."""
+    if len(data) < _HEAD + 8 or data[0] >> 4 != 6 or data[6] != _UDP:
+        raise PacketError("not UDP over IPv6")
+    source, target = IPv6Address(data[8:24]), IPv6Address(data[24:40])
+    port, to, length, checksum = struct.unpack_from("!HHHH", data, _HEAD)
+    udp = data[_HEAD : _HEAD + length]
+    if to != SERVER_PORT or length < 8 or len(udp) < length:
+        raise PacketError("cut short, or for another port")
+    if summed and (not checksum or _sum(source.packed + target.packed + struct.pack("!II", length, _UDP) + udp)):
+        raise PacketError("wrong checksum")
+    return Packet(source, target, port, udp[8:])
+
+
+def _sum(data: bytes) -> int:
+    """The Internet checksum: 0 if it is right."""
+    data += b"\0" * (len(data) % 2)
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def ear(device: str) -> socket.socket:
+    """A socket that gets what comes in on `device` for the server's port, whatever address it is for, and nothing else:
+    the kernel sorts out the rest, or every routed packet would pass by here. Raises OSError."""
+    found = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    try:
+        _filter(found, _ONLY_DHCP)
+        found.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
+        found.bind((device, 0x86DD))
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+def mouth(device: str) -> socket.socket:
+    """A UDP socket on the server's port, which sends, and has the multicast group come in; what it would receive goes
+    to the ear only. Raises OSError."""
+    found = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    try:
+        _filter(found, _NOTHING)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
+        found.bind(("::", SERVER_PORT))
+        group = SERVERS.packed + struct.pack("=I", socket.if_nametoindex(device))
+        found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, group)
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+def hear(ear: socket.socket) -> tuple[bytes, Packet] | None:
+    """The next packet and the Ethernet address it came from; None for one that is not for us. Raises BlockingIOError
+    when there is none, and PacketError."""
+    data, ancillary, _, (_, _, kind, _, mac) = ear.recvmsg(65536, 64)
+    if kind not in _FOR_US:
+        return None
+    statuses = [_AUXDATA.unpack_from(value)[0] for level, _, value in ancillary if level == _SOL_PACKET]
+    return mac, parse(data, summed=not any(status & _NOT_SUMMED for status in statuses))
+
+
+def _filter(on: socket.socket, program: tuple[tuple[int, int, int, int], ...]) -> None:
+    code = ctypes.create_string_buffer(b"".join(_INSTRUCTION.pack(*step) for step in program))
+    on.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("@HP", len(program), ctypes.addressof(code)))

@@ -1,0 +1,90 @@
+"""Which drivers there are: entry points of the group `weft.hypervisors`, loaded when they are needed."""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from agents.hypervisors.hypervisor import Capabilities, Hypervisor, HypervisorError, Refused, Site
+from agents.settings import HypervisorSettings
+
+log = logging.getLogger(__name__)
+
+GROUP = "weft.hypervisors"
+IMAGES = Path("/var/lib/weft/images")
+_TRYING = 60.0  # seconds that a driver has to find out what it can do
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driver that works here, and what it can do."""
+
+    name: str
+    hypervisor: Hypervisor
+    capabilities: Capabilities
+
+
+class Drivers:
+    """The drivers of one cloudlet, each with a directory of its own below `directory`. `settings` by the driver's name.
+    One that cannot be loaded says why, and nothing but what needs it is refused."""
+
+    def __init__(
+        self,
+        cloudlet: str,
+        directory: Path,
+        settings: Mapping[str, HypervisorSettings],
+        points: Iterable[EntryPoint] | None = None,
+    ) -> None:
+        self._cloudlet, self._directory, self._settings = cloudlet, directory, settings
+        found = entry_points(group=GROUP) if points is None else points
+        self._points = {point.name: point for point in found}
+        self._loading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.loaded: dict[str, Driver] = {}
+
+    def expected(self) -> frozenset[str]:
+        """The drivers that are configured here, or have worked here before and may have machines."""
+        worked = {path.name for path in self._directory.glob("*") if path.is_dir()}
+        return frozenset(self._settings) | (worked & self._points.keys())
+
+    async def driver(self, name: str, address: str) -> Driver:
+        """Loads it if need be; `address` is where other cloudlets reach this one. Raises Refused with the reason."""
+        async with self._loading[name]:
+            if name not in self.loaded:
+                self.loaded[name] = await self._load(name, address)
+                log.info("hypervisor driver %s: %s", name, self.loaded[name].capabilities.version)
+            return self.loaded[name]
+
+    async def _load(self, name: str, address: str) -> Driver:
+        if name not in self._points:
+            there = ", ".join(sorted(self._points)) or "none"
+            raise Refused(f"there is no hypervisor driver {name} on this cloudlet's agent; there is {there}")
+        try:
+            # The import may take long, and belongs to somebody else.
+            make = await asyncio.to_thread(self._points[name].load)
+            hypervisor: Hypervisor = make(self._site(name, address))
+            async with asyncio.timeout(_TRYING):
+                capabilities = await hypervisor.capabilities()
+        except TimeoutError as error:
+            raise Refused(f"the hypervisor driver {name} did not say within {_TRYING:.0f} s what it can do") from error
+        except HypervisorError as error:
+            raise Refused(f"the hypervisor driver {name} cannot work here: {error}") from error
+        except Exception as error:
+            log.exception("the hypervisor driver %s cannot be loaded", name)
+            raise Refused(f"the hypervisor driver {name} cannot be loaded: {type(error).__name__}: {error}") from error
+        return Driver(name, hypervisor, capabilities)
+
+    def _site(self, name: str, address: str) -> Site:
+        settings = self._settings.get(name, HypervisorSettings())
+        directory = self._directory / name
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Site(
+            cloudlet=self._cloudlet,
+            state_dir=directory,
+            images=settings.images or IMAGES,
+            address=address,
+            paths=tuple(map(str, settings.paths)) or (address,),
+            options=settings.options,
+        )

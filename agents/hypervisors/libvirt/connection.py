@@ -1,0 +1,124 @@
+"""The door to libvirt (libvirt.org/html, module `libvirt`): what we ask of one libvirtd. Nobody else imports libvirt.
+
+Each call has a connection of its own: a libvirtd may be restarted at any time. Domains are known by their UUIDs.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+from xml.etree import ElementTree
+
+from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.hypervisors.libvirt.interface import plugged
+
+try:
+    import libvirt
+    import libvirt_qemu
+except ImportError as error:
+    raise Refused(f"the Python package libvirt-python cannot be used: {error}") from error
+
+T = TypeVar("T")
+PATIENCE = 30.0
+"""Seconds that an answer may take; a domain's start twice that."""
+
+_GONE = 10.0  # seconds until a domain that was ended is gone
+_POLL = 0.02
+
+
+class LibvirtAway(HypervisorError):  # noqa: N818 - a state
+    """Nobody answers at the URI, or not in time."""
+
+
+class NobodyThere(HypervisorError):  # noqa: N818 - a state
+    """Nobody in the guest listens, yet."""
+
+
+libvirt.registerErrorHandler(lambda context, error: None, None)  # it prints what it raises as well
+
+
+class Connection:
+    """To the libvirtd at `uri`. All methods raise HypervisorError."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+
+    async def version(self) -> str:
+        """Of the libvirtd."""
+        number = await self._do(lambda opened: opened.getLibVersion())
+        return f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}"
+
+    async def confinements(self) -> Sequence[str]:
+        """The models by which it confines QEMU, `dac` among them."""
+        said = await self._do(lambda opened: opened.getCapabilities())
+        return [str(model.text) for model in ElementTree.fromstring(said).iterfind("host/secmodel/model")]
+
+    async def create(self, xml: str) -> None:
+        """A domain that runs nothing yet, and is forgotten when it ends."""
+        await self._do(lambda opened: opened.createXML(xml, libvirt.VIR_DOMAIN_START_PAUSED), 2 * PATIENCE)
+
+    async def destroy(self, uuid: str) -> None:
+        """There is no such domain when it returns."""
+        deadline = asyncio.get_running_loop().time() + _GONE
+        while not await self._do(lambda opened: _destroyed(opened, uuid)):
+            if asyncio.get_running_loop().time() > deadline:
+                raise HypervisorError(f"libvirt cannot end the domain {uuid}")
+            await asyncio.sleep(_POLL)
+
+    async def connect(self, uuid: str, mac: str, up: bool) -> None:
+        """The cable of the interface with that MAC address."""
+
+        def work(opened: Any) -> None:
+            domain = opened.lookupByUUIDString(uuid)
+            interface = plugged(domain.XMLDesc(), mac, up)
+            domain.updateDeviceFlags(interface, libvirt.VIR_DOMAIN_AFFECT_LIVE)
+
+        await self._do(work)
+
+    async def ask(self, uuid: str, request: str, seconds: int) -> str:
+        """One request to the guest's agent, and its answer. Raises NobodyThere if it was not asked."""
+        return await self._do(
+            lambda opened: str(libvirt_qemu.qemuAgentCommand(opened.lookupByUUIDString(uuid), request, seconds, 0)),
+            PATIENCE + seconds,
+        )
+
+    async def _do(self, work: Callable[[Any], T], seconds: float = PATIENCE) -> T:
+        """In a thread. When cut off it waits for the thread: what that brings about is there for whoever looks next."""
+        task = asyncio.ensure_future(asyncio.to_thread(self._work, work))
+        try:
+            done, _ = await asyncio.wait({task}, timeout=seconds)
+        except asyncio.CancelledError:
+            await asyncio.wait({task}, timeout=seconds)
+            raise
+        if not done:
+            raise LibvirtAway(f"libvirt at {self._uri} did not answer within {seconds:g} s")
+        return task.result()
+
+    def _work(self, work: Callable[[Any], T]) -> T:
+        try:
+            opened = libvirt.open(self._uri)
+        except libvirt.libvirtError as error:
+            raise LibvirtAway(f"libvirt at {self._uri} does not answer: {error}") from error
+        try:
+            return work(opened)
+        except libvirt.libvirtError as error:
+            if error.get_error_code() == libvirt.VIR_ERR_AGENT_UNRESPONSIVE:
+                raise NobodyThere(str(error)) from error
+            if error.get_error_domain() == libvirt.VIR_FROM_RPC:
+                raise LibvirtAway(f"libvirt at {self._uri} went away: {error}") from error
+            raise HypervisorError(f"libvirt: {error}") from error
+        finally:
+            with suppress(libvirt.libvirtError):
+                opened.close()
+
+
+def _destroyed(opened: Any, uuid: str) -> bool:
+    """Whether it was gone already."""
+    try:
+        opened.lookupByUUIDString(uuid).destroy()
+    except libvirt.libvirtError as error:
+        if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
+            return True
+        if error.get_error_code() != libvirt.VIR_ERR_OPERATION_INVALID:  # it is going already
+            raise
+    return False

@@ -1,0 +1,83 @@
+"""What runs guests' instructions here: found out by booting a kernel, once, since a KVM that opens need not work."""
+
+import asyncio
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.hypervisors.qemu.command_line import PROGRAM, Accelerator
+
+OLDEST = 10
+KVM = Path("/dev/kvm")
+_BOOT = {"kvm": 15.0, "tcg": 60.0}  # seconds
+_BOOTED = b"VFS: Unable to mount root fs"  # the last that a kernel does by itself; there is no root to mount
+PROCESSORS = {"kvm": "host", "tcg": "max,-la57"}
+"""What guests see, by accelerator: with 5-level paging Linux 6.12 does not boot under TCG."""
+
+_VERSION = re.compile(rb"version (\d+)\.(\d+\S*)")
+
+
+async def version() -> str:
+    """Of the QEMU that is installed. Raises Refused if it is none, or one that corrupts guests."""
+    if shutil.which(PROGRAM) is None:
+        raise Refused(f"{PROGRAM} is not installed; QEMU {OLDEST} or later is needed")
+    process = await asyncio.create_subprocess_exec(PROGRAM, "--version", stdout=asyncio.subprocess.PIPE)
+    said, _ = await process.communicate()
+    match = _VERSION.search(said)
+    if match is None:
+        raise Refused(f"{PROGRAM} does not tell its version")
+    found = f"{match[1].decode()}.{match[2].decode()}"
+    if int(match[1]) < OLDEST:
+        raise Refused(f"QEMU is {found}; {OLDEST} or later is needed: 7.2 corrupts guests with two CPUs in a move")
+    return found
+
+
+async def accelerator(state: Path, images: Path, options: Mapping[str, str]) -> Accelerator:
+    """The option `accelerator`, else the first of KVM and TCG that boots a kernel; kept in `state`. The option `cpu`
+    is QEMU's name of the CPU that guests see. Raises HypervisorError."""
+    name = options.get("accelerator") or await _found(state, images)
+    if name not in PROCESSORS:
+        raise Refused(f"accelerator {name!r} is none of {', '.join(PROCESSORS)}")
+    return Accelerator(name, options.get("cpu", PROCESSORS[name]))
+
+
+async def _found(state: Path, images: Path) -> str:
+    path, running = state / "accelerator.json", await version()
+    with suppress(OSError, ValueError):
+        kept = json.loads(path.read_text())
+        if kept["qemu"] == running and (kept["name"] == "tcg" or KVM.exists()):
+            return str(kept["name"])
+    kernel = next(iter(sorted(images.glob("*/kernel"))), None)
+    if kernel is None:
+        raise HypervisorError(f"no image in {images} has a kernel to try KVM with: set the option 'accelerator'")
+    for name in ("kvm", "tcg") if KVM.exists() else ("tcg",):
+        if await boots(name, kernel):
+            state.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps({"qemu": running, "name": name}))
+            return name
+    raise HypervisorError(f"QEMU {running} boots {kernel} neither with KVM nor without")
+
+
+async def boots(name: str, kernel: Path) -> bool:
+    """Whether that accelerator runs a kernel: one that opens may still run nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        console = Path(folder) / "console"
+        argv = [PROGRAM, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-m", "256"]
+        argv += ["-accel", name, "-cpu", PROCESSORS[name], "-serial", f"file:{console}", "-kernel", str(kernel)]
+        argv += ["-append", "console=ttyS0 panic=-1"]
+        null = asyncio.subprocess.DEVNULL
+        process = await asyncio.create_subprocess_exec(*argv, stdin=null, stdout=null, stderr=null)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_BOOT[name]):
+                    await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        return console.is_file() and _BOOTED in console.read_bytes()

@@ -1,0 +1,104 @@
+"""A machine that comes here: waits, has arrived, runs."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from time import monotonic
+
+from agents.hypervisors.hypervisor import Attachment, Fenced, Site
+from agents.hypervisors.qemu import destination
+from agents.hypervisors.qemu.boot import boot
+from agents.hypervisors.qemu.condition import VAIN
+from agents.hypervisors.qemu.monitor import MonitorAway, Session
+from agents.hypervisors.qemu.record import Move
+from agents.hypervisors.qemu.vm import Vm
+from controller.wire.machines import Machine, Nic
+from controller.wire.moves import Figures, Target
+
+log = logging.getLogger(__name__)
+
+_LATE = 5.0  # seconds that the destination may need to see that it could run
+
+
+async def prepare(
+    site: Site, vm: Vm, machine: Machine, attachment: Attachment, serving: Nic, move: Move, addresses: Sequence[str]
+) -> Target:
+    """Where it waits. One that waits already for the same move is left to wait, unless its transfer has failed."""
+    kept, state = vm.record(), await vm.state()
+    known = kept.move if kept is not None else None
+    ours = known is not None and (known.name, known.role) == (move.name, "incoming")
+    if state.condition in ("running", "paused") or (state.condition == "waiting" and not ours):
+        raise Fenced(f"{machine.name} is {state.condition} here")
+    if known is not None and known.target is not None and state.condition == "waiting" and VAIN not in state.detail:
+        return known.target
+    await leave(vm)
+    await vm.remove()
+    try:
+        await boot(site, vm, machine, attachment, serving, move)
+        async with vm.monitor.session() as session:
+            disk = machine.disk is not None
+            move.target = await destination.wait(session, addresses, move.tuning, site.options, disk)
+        new = vm.known()
+        new.move = move
+        vm.save(new)
+    except BaseException:
+        await vm.remove()
+        raise
+    return move.target
+
+
+async def arrived(vm: Vm, move: str) -> bool:
+    """Whether all that it needs to run is here."""
+    kept = vm.record()
+    if kept is None or kept.move is None or kept.move.name != move or not vm.runs():
+        return False
+    if kept.move.role == "arrived":
+        return True
+    if kept.move.role == "outgoing":
+        return False
+    async with vm.monitor.session() as session:
+        return await destination.arrived(session)
+
+
+async def activate(vm: Vm, move: str) -> Figures:
+    """It runs. Raises Fenced if that move did not bring it here, or not all of it."""
+    kept, began = vm.known(), monotonic()
+    if kept.move is None or kept.move.name != move or kept.move.role == "outgoing":
+        raise Fenced(f"{vm.name} was not brought here by move {move}")
+    if kept.move.role != "arrived":
+        if not vm.runs():
+            raise Fenced(f"{vm.name}: it waits here no longer")
+        if kept.move.tuning.post_copy:
+            await _greet(vm)
+        async with vm.monitor.session() as session:
+            await _all_here(vm.name, session, _LATE if kept.move.tuning.post_copy else 0.0)
+            await destination.run(session)
+        kept.move.role = "arrived"
+        vm.save(kept)
+    await destination.leave(kept.move.target)
+    return Figures(seconds=monotonic() - began)
+
+
+async def _all_here(name: str, session: Session, seconds: float) -> None:
+    """Raises Fenced if something is still missing after that time: in post-copy the source does not wait for the last
+    word."""
+    deadline = monotonic() + seconds
+    while not await destination.arrived(session):
+        if monotonic() >= deadline:
+            raise Fenced(f"{name}: not all of its state is here")
+        await asyncio.sleep(0.01)
+
+
+async def _greet(vm: Vm) -> None:
+    """Before the guest runs: after that QEMU may wait for a page at any time, and greets nobody while it does."""
+    try:
+        await vm.rescue.greet()
+    except MonitorAway as away:
+        log.warning("%s runs, but nobody could help it if the path were cut: %s", vm.name, away)
+
+
+async def leave(vm: Vm) -> None:
+    """Nobody is expected any more."""
+    kept = vm.record()
+    if kept is not None and kept.move is not None and kept.move.role != "outgoing":
+        await destination.leave(kept.move.target)

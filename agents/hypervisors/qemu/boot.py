@@ -1,0 +1,51 @@
+"""A machine's beginning: a QEMU that runs nothing yet, and its first start."""
+
+import os
+from pathlib import Path
+
+from agents.hypervisors.hypervisor import Attachment, Fenced, Refused, Site
+from agents.hypervisors.qemu import overlay
+from agents.hypervisors.qemu.accelerator import accelerator, version
+from agents.hypervisors.qemu.image import image
+from agents.hypervisors.qemu.record import Move, Record
+from agents.hypervisors.qemu.vm import Vm
+from controller.wire.machines import NICS, Machine, Nic
+
+
+async def start(site: Site, vm: Vm, machine: Machine, attachment: Attachment, serving: Nic) -> None:
+    """It runs, from its own disk if it has been here before. Raises Fenced, Refused, HypervisorError."""
+    kept, state = vm.record(), await vm.state()
+    if state.condition == "running":
+        return
+    begun = state.condition == "paused" and state.detail == "prelaunch" and kept is not None and kept.move is None
+    if state.condition in ("moved", "waiting", "paused") and not begun:
+        raise Fenced(f"{machine.name} is {state.condition} here{state.detail and f': {state.detail}'}")
+    if not begun:
+        await vm.remove(disk=False)
+        await boot(site, vm, machine, attachment, serving, None)
+    await vm.monitor.execute("cont")
+
+
+async def boot(site: Site, vm: Vm, machine: Machine, attachment: Attachment, serving: Nic, move: Move | None) -> None:
+    """A QEMU that runs nothing yet, and with `move` waits for somebody else's state. What it is to be is on the disk
+    before anything is made."""
+    await version()
+    files = image(site.images, machine)
+    if machine.memory > (free := _memory_available()):
+        raise Refused(f"{machine.name} needs {machine.memory} bytes of memory; {free} are available here")
+    runs = await accelerator(site.state_dir, site.images, site.options)
+    links = {nic: nic == serving for nic in NICS}
+    vm.save(
+        Record(machine=machine, bridge=attachment.bridge, mtu=attachment.mtu, serving=serving, links=links, move=move)
+    )
+    await overlay.make(machine, vm.folder, files, fresh=move is not None)
+    await vm.spawn(files, runs)
+
+
+def _memory_available() -> int:
+    """Bytes that the kernel can give without swapping (proc(5), MemAvailable)."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

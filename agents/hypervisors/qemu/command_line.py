@@ -1,0 +1,66 @@
+"""The command line of a machine's QEMU. Pure: the same at both ends of a move, but for paths and `incoming`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.hypervisors.qemu.image import Image
+from agents.hypervisors.qemu.taps import tap
+from controller.wire.machines import NICS, Machine
+
+PROGRAM = "qemu-system-x86_64"
+MACHINE_TYPE = "pc-q35-10.0"
+"""Not the newest that a QEMU has: both ends must have it, whatever their versions."""
+
+DISK, BASE = "disk", "base"
+"""Block nodes: the machine's own overlay, and the shared image below it."""
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """What runs the guest's instructions, and the CPU it shows to the guest."""
+
+    name: str
+    cpu: str
+
+
+def command_line(
+    machine: Machine, folder: Path, image: Image, accelerator: Accelerator, mtu: int, incoming: bool
+) -> list[str]:
+    """Its sockets are in its working directory, `folder`. The machine does not run until it is told to."""
+    argv = [PROGRAM, "-name", machine.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
+    argv += ["-pidfile", str(folder / "pid"), "-S"]
+    argv += ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"]
+    argv += ["-machine", f"{MACHINE_TYPE},dump-guest-core=off", "-accel", accelerator.name, "-cpu", accelerator.cpu]
+    argv += ["-smp", str(machine.vcpus), "-m", f"{machine.memory >> 10}k"]
+    argv += ["-chardev", "socket,id=monitor,path=monitor,server=on,wait=off", "-mon", "chardev=monitor,mode=control"]
+    argv += ["-chardev", "socket,id=rescue,path=rescue,server=on,wait=off", "-mon", "chardev=rescue,mode=control"]
+    argv += ["-chardev", "socket,id=console,path=console,server=on,wait=off", "-serial", "chardev:console"]
+    argv += ["-device", "virtio-serial-pci", "-chardev", "socket,id=agent,path=agent,server=on,wait=off"]
+    argv += ["-device", "virtserialport,chardev=agent,name=org.qemu.guest_agent.0"]
+    argv += ["-device", "virtio-balloon-pci,id=balloon", "-object", "rng-random,id=entropy,filename=/dev/urandom"]
+    argv += ["-device", "virtio-rng-pci,rng=entropy"]
+    for nic, mac in zip(NICS, machine.macs, strict=True):
+        argv += ["-netdev", f"tap,id=net-{nic},ifname={tap(folder, nic)},script=no,downscript=no"]
+        argv += ["-device", f"virtio-net-pci,netdev=net-{nic},id=nic-{nic},mac={mac},host_mtu={mtu},romfile="]
+    if image.base is not None:
+        argv += ["-blockdev", f"qcow2,node-name={BASE},read-only=on,file.driver=file,file.filename={_text(image.base)}"]
+        overlay = f"file.driver=file,file.filename={_text(overlay_path(folder))}"
+        argv += ["-blockdev", f"qcow2,node-name={DISK},backing={BASE},discard=unmap,{overlay}"]
+        argv += ["-device", f"virtio-blk-pci,drive={DISK},id=drive,bootindex=1"]
+    if image.kernel is not None:
+        argv += ["-kernel", str(image.kernel)]
+        argv += ["-initrd", str(image.initramfs)] if image.initramfs is not None else []
+        # Documented for guests: the device's name that the machine goes by, and what the operator adds.
+        said = [image.cmdline, f"weft.name={machine.name}", machine.options.get("cmdline", "")]
+        argv += ["-append", " ".join(word for word in said if word)]
+    return argv + (["-incoming", "defer"] if incoming else [])
+
+
+def overlay_path(folder: Path) -> Path:
+    """The file of what the machine has written to its disk."""
+    return folder / "disk.qcow2"
+
+
+def _text(path: Path) -> str:
+    """In a list of options a comma is written twice."""
+    return str(path).replace(",", ",,")

@@ -1,0 +1,46 @@
+"""A machine that leaves: for which move, whether it has left, and back."""
+
+from collections.abc import Mapping
+
+from agents.hypervisors.hypervisor import Fenced, Refused
+from agents.hypervisors.qemu.record import Move
+from agents.hypervisors.qemu.source import Source
+from agents.hypervisors.qemu.vm import Vm
+from controller.wire.moves import Figures, Target, Tuning
+
+
+def begin(vm: Vm, move: str, target: Target, tuning: Tuning, options: Mapping[str, str], several: bool) -> Source:
+    """From now on it belongs to this move. Raises Fenced if it belongs to another one, Refused if nothing runs."""
+    kept = vm.known()
+    if not vm.runs():
+        raise Refused(f"{vm.name}: its QEMU does not run")
+    now = kept.move
+    if now is not None and now.name != move and now.role != "arrived":
+        raise Fenced(f"{vm.name} belongs to move {now.name}")
+    if now is None or now.name != move or now.target != target:
+        kept.move = now = Move(name=move, role="outgoing", target=target, tuning=tuning)
+        vm.save(kept)
+    return Source(vm.monitor, now, options, several)
+
+
+async def switchover(vm: Vm, move: str, options: Mapping[str, str], several: bool) -> Figures:
+    """It has left. Asked again, the same is said again."""
+    kept = vm.known()
+    if kept.move is None or kept.move.name != move or kept.move.role != "outgoing":
+        raise Fenced(f"{vm.name} is not on its way by move {move}")
+    if kept.move.handed is None:
+        if not vm.runs():
+            raise Refused(f"{vm.name}: its QEMU does not run")
+        kept.move.handed = await Source(vm.monitor, kept.move, options, several).switchover()
+        vm.save(kept)
+    return kept.move.handed
+
+
+async def back(vm: Vm, options: Mapping[str, str]) -> None:
+    """It does not leave, and runs on if its QEMU is there."""
+    kept = vm.known()
+    assert kept.move is not None
+    if vm.runs():
+        await Source(vm.monitor, kept.move, options, several=False).back()
+    kept.move = None
+    vm.save(kept)

@@ -1,0 +1,207 @@
+"""The driver: QEMU's machines behind the interface of a hypervisor."""
+
+import asyncio
+import logging
+import shutil
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from agents.hypervisors.hypervisor import Attachment, Capabilities, Fenced, HypervisorError, Site
+from agents.hypervisors.qemu import arrival, boot, departure, postcopy, process
+from agents.hypervisors.qemu.accelerator import version
+from agents.hypervisors.qemu.condition import COMING
+from agents.hypervisors.qemu.guard import guard
+from agents.hypervisors.qemu.monitor import MonitorAway
+from agents.hypervisors.qemu.record import Move, Record
+from agents.hypervisors.qemu.target import memory
+from agents.hypervisors.qemu.vm import Vm
+from controller.wire.machines import Machine, MachineState, Nic
+from controller.wire.moves import Figures, Target, Tuning
+
+log = logging.getLogger(__name__)
+
+
+class Qemu:
+    """All machines of one cloudlet that QEMU runs; a folder of the site's state each."""
+
+    def __init__(self, site: Site, make: Callable[[Path], Vm] = Vm) -> None:
+        """`make` gives the machine of a folder."""
+        self._site, self._make = site, make
+        self._machines: dict[str, Vm] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._guards: dict[str, asyncio.Task[None]] = {}
+        self._followed: dict[str, str] = {}  # by machine: the move of which post-copy was, or is, followed
+        self._addresses = list(dict.fromkeys((site.address, *site.paths)))
+        self._several = len(self._addresses) > 1
+
+    def folder(self, name: str) -> Path:
+        """Where everything of a machine is."""
+        return self._site.state_dir / name
+
+    def _vm(self, name: str) -> Vm:
+        if name not in self._machines:
+            self._machines[name] = self._make(self.folder(name))
+        return self._machines[name]
+
+    async def capabilities(self) -> Capabilities:
+        running, images = await version(), shutil.which("qemu-img") is not None
+        return Capabilities(
+            f"QEMU {running}", disk=images, multipath=self._several, post_copy=True, compression=True, guest=True
+        )
+
+    async def machines(self) -> Mapping[str, MachineState]:
+        folders = self._site.state_dir.glob("*/machine.json")
+        names = [path.parent.name for path in folders]
+        states = await asyncio.gather(*(self._vm(name).seen() for name in names))
+        for name in names:
+            with suppress(HypervisorError):  # its record cannot be read, which is told
+                self._follow(name)
+        return {state.name: state for state in states if state.condition != "gone"}
+
+    async def start(self, machine: Machine, attachment: Attachment, serving: Nic) -> None:
+        async with self._locks[machine.name]:
+            await boot.start(self._site, self._vm(machine.name), machine, attachment, serving)
+
+    async def prepare(
+        self, machine: Machine, attachment: Attachment, serving: Nic, move: str, tuning: Tuning
+    ) -> Target:
+        async with self._locks[machine.name]:
+            vm, coming = self._vm(machine.name), Move(name=move, role="incoming", tuning=tuning)
+            return await arrival.prepare(self._site, vm, machine, attachment, serving, coming, self._addresses)
+
+    async def disk(self, name: str, move: str, target: Target, tuning: Tuning) -> AsyncIterator[Figures]:
+        async with self._locks[name]:
+            source = departure.begin(self._vm(name), move, target, tuning, self._site.options, self._several)
+        async for figures in source.disk():
+            yield figures
+
+    async def memory(self, name: str, move: str, target: Target, tuning: Tuning) -> AsyncIterator[Figures]:
+        async with self._locks[name]:
+            source = departure.begin(self._vm(name), move, target, tuning, self._site.options, self._several)
+        guarded = False
+        async for figures in source.memory():
+            if not guarded:
+                guarded = True
+                self._guard(name, target)
+            yield figures
+
+    def _guard(self, name: str, target: Target) -> None:
+        self._look_after(name, guard(self._vm(name).rescue, memory(target)))
+
+    def _look_after(self, name: str, looking: Coroutine[Any, Any, None]) -> None:
+        """One guard for each machine; the newest."""
+        if name in self._guards:
+            self._guards[name].cancel()
+        self._guards[name] = asyncio.get_running_loop().create_task(looking)
+
+    def _follow(self, name: str, anew: bool = False) -> None:
+        """What is left of a machine's memory follows it, also over a path that is cut for a while. Once for each move,
+        and after that only if asked `anew`."""
+        vm = self._vm(name)
+        move, known = _followed(vm.record()), self._followed.get(name)
+        if move is None or not vm.runs():
+            return
+        if known == move.name and not (anew and self._guards[name].done()):
+            return
+        self._followed[name] = move.name
+        self._look_after(name, self._bring(vm, move))
+
+    async def _bring(self, vm: Vm, move: Move) -> None:
+        multipath = self._several and move.target is not None and len(move.target.memory) > 1
+        try:
+            await (postcopy.give if move.role == "outgoing" else postcopy.take)(vm, move, multipath)
+        except HypervisorError as error:
+            log.info("%s: its memory is not followed any more: %s", vm.name, error)
+
+    async def switchover(self, name: str, move: str) -> Figures:
+        async with self._locks[name]:
+            figures = await departure.switchover(self._vm(name), move, self._site.options, self._several)
+        self._follow(name)
+        return figures
+
+    async def arrived(self, name: str, move: str) -> bool:
+        return await arrival.arrived(self._vm(name), move)
+
+    async def activate(self, name: str, move: str) -> Figures:
+        async with self._locks[name]:
+            figures = await arrival.activate(self._vm(name), move)
+        self._follow(name)
+        return figures
+
+    async def hold(self, name: str) -> None:
+        vm = self._vm(name)
+        if await vm.condition() == "running":
+            await vm.monitor.execute("stop")
+
+    async def abort(self, name: str, move: str) -> None:
+        vm = self._vm(name)
+        async with self._locks[name]:
+            kept = vm.record()
+            if kept is None or kept.move is None or kept.move.name != move:
+                return  # nothing of this move is here
+            if kept.move.role == "outgoing":
+                await departure.back(vm, self._site.options)
+            else:
+                await arrival.leave(vm)
+                await vm.remove()
+
+    async def discard(self, name: str) -> None:
+        vm = self._vm(name)
+        async with self._locks[name]:
+            try:
+                state = await vm.state()
+            except MonitorAway:
+                if not _handed_over(vm.record()):
+                    raise
+            else:
+                if state.condition in ("running", "waiting", "paused"):
+                    raise Fenced(f"{name} is {state.condition} here")
+                if COMING in state.detail:
+                    self._follow(name, anew=True)
+                    raise HypervisorError(f"{name}: {state.detail}")
+            await arrival.leave(vm)
+            await vm.remove()
+
+    async def stop(self, name: str) -> None:
+        vm = self._vm(name)
+        async with self._locks[name]:
+            patience = float(self._site.options.get("shutdown_seconds", "20"))
+            with suppress(MonitorAway):  # whom nobody can ask is ended
+                if patience > 0 and await vm.condition() == "running":
+                    await vm.agent.shut_down()
+                    with suppress(MonitorAway):  # it was fast
+                        await vm.monitor.execute("system_powerdown")
+                    await process.ended(vm.folder, patience)
+            await arrival.leave(vm)
+            await vm.remove(disk=False)
+
+    async def link(self, name: str, nic: Nic, up: bool) -> None:
+        async with self._locks[name]:
+            await self._vm(name).link(nic, up)
+
+    async def announce(self, name: str) -> None:
+        times = {"initial": 50, "max": 550, "rounds": 5, "step": 100}  # ms, and how often
+        await self._vm(name).monitor.execute("announce-self", times)
+
+    async def guest(self, name: str, program: str, *arguments: str, seconds: float = 30.0) -> str:
+        vm = self._vm(name)
+        if not vm.runs():
+            raise HypervisorError(f"{name}: there is no guest: its QEMU does not run")
+        return await vm.agent.run(program, *arguments, seconds=seconds)
+
+
+def _handed_over(kept: Record | None) -> bool:
+    """Whether all of a machine is elsewhere, so that nothing is lost with its QEMU here, whatever that does."""
+    move = kept.move if kept is not None else None
+    return move is not None and move.role == "outgoing" and move.handed is not None and not move.tuning.post_copy
+
+
+def _followed(kept: Record | None) -> Move | None:
+    """The move after whose switchover memory may still be on the way."""
+    move = kept.move if kept is not None else None
+    if move is None or move.target is None or not move.tuning.post_copy:
+        return None
+    return move if move.coming or (move.role == "outgoing" and move.handed is not None) else None

@@ -1,0 +1,40 @@
+"""Shared images: what machines boot from, and what their disks begin with.
+
+A folder below the site's images: `kernel`, `initramfs` and `cmdline` of an image, `disk.qcow2` of a base. An image
+without a kernel boots from the machine's disk.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.hypervisors.hypervisor import Refused
+from controller.wire.machines import Machine
+
+
+@dataclass(frozen=True)
+class Image:
+    """The files of a machine's image; None where there is none."""
+
+    kernel: Path | None
+    initramfs: Path | None
+    cmdline: str
+    base: Path | None
+
+
+def image(images: Path, machine: Machine) -> Image:
+    """Raises Refused if this cloudlet has no such image or base."""
+    folder = images / machine.image
+    if not folder.is_dir():
+        raise Refused(f"{machine.name}: there is no image {machine.image!r} in {images}")
+    base = None
+    if machine.disk is not None:
+        base = images / machine.disk.base / "disk.qcow2"
+        if not base.is_file():
+            raise Refused(f"{machine.name}: there is no base {machine.disk.base!r} in {images}")
+    kernel, initramfs, cmdline = (folder / name for name in ("kernel", "initramfs", "cmdline"))
+    if not kernel.is_file():
+        if base is None:
+            raise Refused(f"{machine.name}: image {machine.image!r} has no kernel, and the machine has no disk")
+        return Image(None, None, "", base)
+    text = cmdline.read_text().strip() if cmdline.is_file() else ""
+    return Image(kernel, initramfs if initramfs.is_file() else None, text, base)

@@ -1,0 +1,108 @@
+"""The disk's copy at the target: a block job that first copies, then follows (QMP `blockdev-mirror`), over NBD.
+
+While it copies, writes of the guest go to the target when it is their turn (`background`); from when the memory is
+nearly there until the switchover each of them waits for the target (`write-blocking`), so that the pause has nothing
+left to copy.
+"""
+
+import asyncio
+from typing import Any
+
+from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.qemu.command_line import DISK
+from agents.hypervisors.qemu.monitor import CommandRefused, Session
+from agents.hypervisors.qemu.target import Place
+
+JOB, NODE = "mirror", "target"
+_POLL = 0.005
+
+
+async def node(session: Session) -> str:
+    """The block node of the machine's disk. Raises HypervisorError if it has none."""
+    for device in await session.execute("query-block"):
+        if inserted := device.get("inserted"):
+            return str(inserted["node-name"])
+    raise HypervisorError("the machine has no disk")
+
+
+async def begin(session: Session, place: Place, multipath: bool, bandwidth: int | None) -> None:
+    """Starts it unless it is under way. `bandwidth` in bytes per second."""
+    if await job(session) is not None:
+        return
+    await _forget(session)
+    server = {"type": "inet", **place.inet(multipath)}
+    await session.execute(
+        "blockdev-add", {"driver": "nbd", "node-name": NODE, "server": server, "export": DISK, "discard": "unmap"}
+    )
+    options: dict[str, Any] = {"job-id": JOB, "device": await node(session), "target": NODE, "sync": "top"}
+    options |= {"copy-mode": "background", "auto-dismiss": False, "speed": bandwidth or 0}
+    await session.execute("blockdev-mirror", options)
+
+
+async def job(session: Session) -> dict[str, Any] | None:
+    """QMP's `BlockJobInfo`; None if there is none. Raises HypervisorError if it has failed."""
+    for found in await session.execute("query-block-jobs"):
+        if found["device"] == JOB:
+            if error := found.get("error"):
+                await _forget(session)
+                raise HypervisorError(f"the disk cannot be copied: {error}")
+            copying: dict[str, Any] = found
+            return copying
+    return None
+
+
+async def there(session: Session) -> dict[str, Any]:
+    """The job. Raises HypervisorError if there is none."""
+    found = await job(session)
+    if found is None:
+        raise HypervisorError("the disk's copy is not there any more")
+    return found
+
+
+async def follow(session: Session) -> None:
+    """From now on writes wait for the target. Raises HypervisorError if there is no copy."""
+    if (await there(session))["status"] != "concluded":
+        await session.execute("block-job-change", {"id": JOB, "type": "mirror", "copy-mode": "write-blocking"})
+
+
+async def finish(session: Session) -> None:
+    """The target has all that the stopped guest wrote, and the copy ends. Raises HypervisorError if it hasn't. The job
+    stays on QEMU's list as proof, for whoever asks again."""
+    found = await there(session)
+    if found["status"] == "concluded":
+        return
+    if not found["ready"]:
+        raise HypervisorError("the disk's copy has not caught up")
+    await session.execute("block-job-cancel", {"device": JOB, "force": False})  # of a job that is ready: ends in step
+    await _concluded(session)
+    await session.execute("blockdev-del", {"node-name": NODE})
+
+
+async def cancel(session: Session) -> None:
+    """There is no copy any more."""
+    try:
+        found = await job(session)
+        if found is not None and found["status"] != "concluded":
+            await session.execute("block-job-cancel", {"device": JOB, "force": True})
+            await _concluded(session)
+    except CommandRefused:
+        raise
+    except HypervisorError:
+        pass  # it has failed already
+    await _forget(session)
+
+
+async def _concluded(session: Session) -> None:
+    while True:
+        found = await job(session)
+        if found is None or found["status"] == "concluded":
+            return
+        await asyncio.sleep(_POLL)
+
+
+async def _forget(session: Session) -> None:
+    for command, arguments in (("job-dismiss", {"id": JOB}), ("blockdev-del", {"node-name": NODE})):
+        try:
+            await session.execute(command, arguments)
+        except CommandRefused:
+            continue  # it is not there

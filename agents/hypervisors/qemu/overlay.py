@@ -1,0 +1,40 @@
+"""What a machine has written to its disk: a qcow2 overlay over the shared base. Only that moves."""
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+
+from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.hypervisors.qemu.command_line import overlay_path
+from agents.hypervisors.qemu.image import Image
+from controller.wire.machines import Machine
+
+
+async def make(machine: Machine, folder: Path, image: Image, fresh: bool) -> None:
+    """Makes it, empty, unless it is there; `fresh` makes a new one in any case. Raises Refused if there is no room."""
+    path = overlay_path(folder)
+    if machine.disk is None or image.base is None or (path.exists() and not fresh):
+        return
+    base = json.loads(await _img("info", "--output=json", "-U", str(image.base)))["virtual-size"]
+    if base > machine.disk.bytes:
+        raise Refused(f"{machine.name}: its disk has {machine.disk.bytes} bytes, its base {base}")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    free = shutil.disk_usage(path.parent).free
+    if free < machine.disk.bytes:
+        raise Refused(f"{machine.name}: its disk may take {machine.disk.bytes} bytes; {path.parent} has {free} free")
+    path.unlink(missing_ok=True)
+    backing = ("-b", str(image.base.resolve()), "-F", "qcow2")
+    await _img("create", "-q", "-f", "qcow2", *backing, str(path), str(machine.disk.bytes))
+
+
+async def _img(*arguments: str) -> bytes:
+    pipe = asyncio.subprocess.PIPE
+    try:
+        process = await asyncio.create_subprocess_exec("qemu-img", *arguments, stdout=pipe, stderr=pipe)
+    except OSError as error:
+        raise HypervisorError(f"qemu-img: {error.strerror}; is it installed?") from error
+    out, err = await process.communicate()
+    if process.returncode:
+        raise HypervisorError(f"qemu-img {arguments[0]}: {err.decode(errors='replace').strip()}")
+    return out

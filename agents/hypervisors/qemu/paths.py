@@ -1,0 +1,94 @@
+"""Several paths between two hosts: MPTCP's path manager in the kernel (RFC 8684, section 3.4), by `ip mptcp`.
+
+QEMU listens at one address. At the others the kernel itself listens, on the same port, for additional subflows of
+that connection only, and announces them to the source, which makes a subflow to each.
+"""
+
+import asyncio
+import json
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.qemu.target import Place
+
+SUBFLOWS = 4
+"""Additional subflows of a connection, at least."""
+
+ROOM = 8 << 20
+"""Bytes of a receive buffer, at least. The kernel's usual 128 KiB can be full of what came out of order over one path
+before it has grown, and what all of that waits for, on another path, then finds no room for good."""
+
+_RMEM = Path("/proc/sys/net/ipv4/tcp_rmem")
+
+
+async def allow() -> None:
+    """Connections of this host may have several paths. Raises HypervisorError."""
+    now = dict(re.findall(r"(add_addr_accepted|subflows) (\d+)", await _ip("limits", "show")))
+    if any(int(now.get(name, 0)) < SUBFLOWS for name in ("add_addr_accepted", "subflows")):
+        await _ip("limits", "set", "subflows", str(SUBFLOWS), "add_addr_accepted", str(SUBFLOWS))
+
+
+def make_room() -> None:
+    """Who listens from now on has room for what comes over several paths. Raises HypervisorError."""
+    try:
+        least, usual, most = map(int, _RMEM.read_text().split())
+        if usual < ROOM:
+            _RMEM.write_text(f"{least} {ROOM} {max(most, ROOM)}")
+    except (OSError, ValueError) as error:
+        raise HypervisorError(f"{_RMEM}: {error}") from error
+
+
+async def offer(places: Sequence[Place]) -> None:
+    """Subflows may come to these too. Raises HypervisorError."""
+    await allow()
+    known = {(one["address"], one.get("port")) for one in await _endpoints()}
+    for place in places:
+        if (place.host, place.port) not in known:
+            await _ip("endpoint", "add", place.host, "port", str(place.port), "signal")
+
+
+async def withdraw(places: Sequence[Place]) -> None:
+    """They may not any more. What is gone already is no error. Raises HypervisorError."""
+    if not places:
+        return
+    gone = {(place.host, place.port) for place in places}
+    for one in await _endpoints():
+        if (one["address"], one.get("port")) in gone:
+            await _ip("endpoint", "delete", "id", str(one["id"]))
+
+
+async def silence(places: Sequence[Place]) -> float:
+    """Seconds since anything that was sent to these places was acknowledged; 0 if nothing waits for that (`ss(8)`)."""
+    where = " or ".join(f"dst {place}" for place in places)
+    said = await _run(["ss", "-Htin", "state", "established", where])
+    waiting = [line for line in said.splitlines() if "unacked:" in line]
+    ages = [int(age) / 1000 for line in waiting for age in re.findall(r"lastack:(\d+)", line)]
+    return min(ages, default=0.0)
+
+
+async def unheard(places: Sequence[Place]) -> float:
+    """Seconds since anything came to these places of ours; infinite if nobody is connected to them."""
+    where = " or ".join(f"src {place}" for place in places)
+    said = await _run(["ss", "-Htin", "state", "established", where])
+    return min((int(age) / 1000 for age in re.findall(r"lastrcv:(\d+)", said)), default=math.inf)
+
+
+async def _endpoints() -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(await _ip("endpoint", "show", json=True) or "[]")
+    return found
+
+
+async def _ip(*words: str, json: bool = False) -> str:
+    return await _run(["ip", *(["-j"] if json else []), "mptcp", *words])
+
+
+async def _run(argv: Sequence[str]) -> str:
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*argv, stdout=pipe, stderr=pipe)
+    out, err = await process.communicate()
+    if process.returncode:
+        raise HypervisorError(f"'{' '.join(argv)}' failed: {err.decode(errors='replace').strip()}")
+    return out.decode()

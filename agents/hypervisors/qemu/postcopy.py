@@ -1,0 +1,121 @@
+"""Post-copy: the guest runs at the destination while the rest of its memory follows. There is no way back, so a path
+that is cut is waited for (QEMU manual, "Postcopy", on its recovery): both ends pause, the destination listens anew, and
+the source connects anew.
+
+By themselves both would wait for TCP, which takes a quarter of an hour to find out. And the destination's QEMU may
+answer nobody meanwhile, as it waits for a page itself: what it is told goes out of band, on a monitor that was greeted
+before.
+"""
+
+import asyncio
+import logging
+from contextlib import suppress
+from time import monotonic
+
+from agents.hypervisors.qemu import paths, target
+from agents.hypervisors.qemu.condition import POSTCOPY
+from agents.hypervisors.qemu.guard import CUT
+from agents.hypervisors.qemu.monitor import CommandRefused, MonitorAway, Session
+from agents.hypervisors.qemu.record import Move
+from agents.hypervisors.qemu.target import Place
+from agents.hypervisors.qemu.vm import Vm
+
+log = logging.getLogger(__name__)
+
+LIMIT = 600.0
+"""Seconds for which a path that is cut is waited for, until somebody asks again."""
+
+PAUSED = "postcopy-paused"
+_LOOK = 1.0
+_ANSWER = 2.0  # seconds; a QEMU that waits for a page does not answer at all
+_BLINDLY = 30.0  # seconds from one try to the next where the other end does not answer us
+_CLOSED = 9  # the port of `discard` (RFC 863): nobody listens there, and a host that can be reached says so
+
+
+class _Patience:
+    """How long it has been going on without success."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._since = name, monotonic()
+
+    def well(self) -> None:
+        self._since = monotonic()
+
+    @property
+    def over(self) -> bool:
+        """Tells the log, too."""
+        if monotonic() - self._since <= LIMIT:
+            return False
+        log.error("%s: its memory has not gone on for %.0f s; it is not tried again by itself", self._name, LIMIT)
+        return True
+
+
+async def give(vm: Vm, move: Move, multipath: bool) -> None:
+    """At the source: ends when all of the memory has gone. Raises HypervisorError if its QEMU goes away."""
+    assert move.target is not None
+    places, patience, tried = target.memory(move.target), _Patience(vm.name), -_BLINDLY
+    address = {"transport": "socket", "type": "inet", **places[0].inet(multipath)}
+    again = {"channels": [{"channel-type": "main", "addr": address}], "resume": True}
+    async with vm.rescue.session() as rescue:
+        while (state := await _status(vm)) in POSTCOPY and not patience.over:
+            if state == "postcopy-active":
+                patience.well()
+                if await paths.silence(places) > CUT:
+                    await _pause(rescue)
+            elif state == PAUSED and (monotonic() - tried >= _BLINDLY or await _answers(places[0])):
+                tried = monotonic()
+                with suppress(CommandRefused):  # it is no more so
+                    await vm.monitor.execute("migrate", again)
+            await asyncio.sleep(_LOOK)
+
+
+async def take(vm: Vm, move: Move, multipath: bool) -> None:
+    """At the destination, likewise: ends when all of the memory is there, and notes so."""
+    assert move.target is not None
+    places, patience, listened = target.memory(move.target), _Patience(vm.name), -_BLINDLY
+    uri = {"uri": f"tcp:{places[0]}" + (",mptcp=on" if multipath else "")}
+    async with vm.rescue.session() as rescue:
+        while (state := await _status(vm)) in (*POSTCOPY, None) and not patience.over:
+            heard = await paths.unheard(places) <= CUT
+            if heard and state != PAUSED:
+                patience.well()
+                listened = -_BLINDLY
+            elif state in ("postcopy-active", None):
+                await _pause(rescue)
+            if state in (PAUSED, None) and not heard and monotonic() - listened >= _BLINDLY:
+                with suppress(CommandRefused):  # it has not paused
+                    await rescue.out_of_band("migrate-recover", uri)
+                    listened = monotonic()
+            await asyncio.sleep(_LOOK)
+    if state not in (*POSTCOPY, None):
+        vm.arrived(move.name)
+
+
+async def _status(vm: Vm) -> str | None:
+    """Of the transfer; None if QEMU does not answer. Raises MonitorAway if there is no QEMU."""
+    try:
+        async with asyncio.timeout(_ANSWER):
+            return str((await vm.monitor.execute("query-migrate")).get("status", "none"))
+    except (TimeoutError, MonitorAway):
+        if not vm.runs():
+            raise MonitorAway(f"{vm.name}: its QEMU has ended") from None
+        return None
+
+
+async def _pause(rescue: Session) -> None:
+    """What is connected to a path that is gone is given up."""
+    with suppress(CommandRefused):  # it has been
+        await rescue.out_of_band("migrate-pause")
+
+
+async def _answers(place: Place) -> bool:
+    """Whether its host does. A connection to the place itself would be taken for the source's."""
+    try:
+        async with asyncio.timeout(_ANSWER):
+            _, writer = await asyncio.open_connection(place.host, _CLOSED)
+            writer.close()
+    except ConnectionRefusedError:
+        return True
+    except (OSError, TimeoutError):
+        return False
+    return True

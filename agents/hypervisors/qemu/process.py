@@ -1,0 +1,102 @@
+"""A machine's QEMU as a process: nobody's child, found again by its pid and its own command line."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.qemu.monitor import MonitorAway
+
+_START = 30.0  # seconds
+_END = 10.0
+
+
+def find(folder: Path) -> int | None:
+    """The pid of the QEMU that runs the machine of `folder`; None if none does. A pid that belongs to somebody else by
+    now is told by its command line, which names our folder."""
+    path = folder / "pid"
+    try:
+        pid = int(path.read_text())
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (OSError, ValueError):
+        return None
+    return pid if str(path).encode() in words else None
+
+
+async def spawn(folder: Path, argv: Sequence[str], greet: Callable[[], Awaitable[None]]) -> None:
+    """Starts it, in `folder`, and greets it as soon as its monitor is there. Raises HypervisorError, with its own words
+    if it ended instead."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    monitor, log = folder / "monitor", folder / "log"
+    monitor.unlink(missing_ok=True)
+    ours, its = os.pipe()  # what it inherits and never writes to: closed when it has ended
+    try:
+        with log.open("wb") as said:
+            program = await asyncio.create_subprocess_exec(
+                "setsid", "--fork", *argv, cwd=folder, stdin=asyncio.subprocess.DEVNULL, stdout=said, stderr=said,
+                pass_fds=(its,),
+            )  # fmt: skip
+        os.close(its)
+        its = -1
+        await program.wait()
+        await _greet(monitor, ours, greet)
+    except OSError as error:
+        raise HypervisorError(f"{folder.name}: QEMU cannot be started: {error.strerror}") from error
+    except EOFError:
+        said_last = log.read_text(errors="replace").strip()[-600:]
+        raise HypervisorError(f"{folder.name}: QEMU did not start: {said_last}") from None
+    except TimeoutError:
+        await end(folder)
+        raise HypervisorError(f"{folder.name}: QEMU did not start within {_START:g} s") from None
+    finally:
+        os.close(ours)
+        if its >= 0:
+            os.close(its)
+
+
+async def _greet(monitor: Path, its: int, greet: Callable[[], Awaitable[None]]) -> None:
+    """Raises EOFError if it has ended before."""
+    ended, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_reader(its, ended.set)
+    try:
+        async with asyncio.timeout(_START):
+            while True:
+                if ended.is_set():
+                    raise EOFError
+                with suppress(MonitorAway):  # not yet, or not any more
+                    if monitor.is_socket() and find(monitor.parent):
+                        return await greet()
+                await asyncio.sleep(0.01)
+    finally:
+        loop.remove_reader(its)
+
+
+async def ended(folder: Path, seconds: float) -> bool:
+    """Waits until it has ended by itself; says whether it has."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while asyncio.get_running_loop().time() < deadline:
+        if find(folder) is None:
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
+async def end(folder: Path, number: int = signal.SIGKILL, seconds: float = _END) -> None:
+    """It does not run when this returns. Raises HypervisorError if it will not go."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while (pid := find(folder)) is not None:
+        with suppress(ProcessLookupError):
+            handle = os.pidfd_open(pid)
+            try:
+                if find(folder) == pid:  # so the handle is of that process, and stays so
+                    signal.pidfd_send_signal(handle, number)
+            finally:
+                os.close(handle)
+        if asyncio.get_running_loop().time() > deadline:
+            if number == signal.SIGKILL:
+                raise HypervisorError(f"{folder.name}: QEMU (pid {pid}) cannot be ended")
+            number, deadline = signal.SIGKILL, deadline + _END
+        await asyncio.sleep(0.02)

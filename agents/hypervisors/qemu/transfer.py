@@ -1,0 +1,77 @@
+"""How memory goes: capabilities and parameters of QEMU's migration, for both ends, and its figures. Pure.
+
+The source never stops the guest by itself: it is told to wait for a word of the destination (`switchover-ack`) that
+the destination is not told to give, and that a stopped guest needs not. So memory follows for as long as it takes, and
+it is the `stop` of the switchover that lets QEMU finish. As the guest was stopped before, QEMU does not resume it when
+finishing fails; and the destination, started with -S, does not run it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controller.wire.moves import Figures, Tuning
+
+CHANNELS = 1
+"""Of multifd. With more of them a connection that breaks can leave QEMU 10.0 waiting for ever: the channel that failed
+says so, the others just end, and the thread that copies has been waiting for one of those (docs/qemu.md, "Traps").
+Several paths are MPTCP's."""
+XBZRLE_CACHE = 256 << 20
+UNLIMITED = 10**12
+"""Bytes per second."""
+
+UNDER_WAY = ("setup", "active", "pre-switchover", "device", "cancelling", "wait-unplug")
+FAILED = ("failed", "cancelled")
+
+
+def compression(tuning: Tuning, options: Mapping[str, str]) -> str:
+    """`zstd`, `xbzrle` or `none`. The option `compression` must be the same at both ends."""
+    if not tuning.compression:
+        return "none"
+    if tuning.post_copy:  # it goes with neither multifd nor xbzrle
+        return "none"
+    return options.get("compression", "zstd")
+
+
+def capabilities(tuning: Tuning, options: Mapping[str, str], source: bool) -> dict[str, Any]:
+    """Arguments of `migrate-set-capabilities`."""
+    chosen = compression(tuning, options)
+    wanted = {
+        "return-path": True,
+        "switchover-ack": source,
+        "pause-before-switchover": source,  # the disk's copy ends between the guest's stop and the handing over
+        "late-block-activate": not source,
+        "multifd": not tuning.post_copy and chosen != "xbzrle",
+        "xbzrle": chosen == "xbzrle",
+        "auto-converge": source and tuning.auto_converge,
+        "postcopy-ram": tuning.post_copy,
+        "postcopy-preempt": tuning.post_copy,
+    }
+    return {"capabilities": [{"capability": name, "state": state} for name, state in wanted.items()]}
+
+
+def parameters(tuning: Tuning, options: Mapping[str, str]) -> dict[str, Any]:
+    """Arguments of `migrate-set-parameters`."""
+    return {
+        "max-bandwidth": tuning.bandwidth // 8 if tuning.bandwidth else UNLIMITED,
+        "downtime-limit": tuning.downtime_ms,
+        "multifd-channels": CHANNELS,
+        "multifd-compression": "zstd" if compression(tuning, options) == "zstd" else "none",
+        "multifd-zstd-level": 1,
+        "xbzrle-cache-size": XBZRLE_CACHE,
+    }
+
+
+def figures(info: Mapping[str, Any], seconds: float, bandwidth: float, paths: int) -> Figures:
+    """From `query-migrate`; `bandwidth` in bytes per second."""
+    ram = info.get("ram", {})
+    total, left = ram.get("total", 0), ram.get("remaining", 0)
+    return Figures(
+        seconds=seconds,
+        done=max(total - left, 0),
+        total=total,
+        wire=ram.get("transferred", 0),
+        bandwidth=bandwidth * 8,
+        dirty_rate=float(ram.get("dirty-pages-rate", 0) * ram.get("page-size", 4096)),
+        rounds=ram.get("dirty-sync-count", 0),
+        paths=paths,
+    )

@@ -1,0 +1,151 @@
+"""One machine of this cloudlet: its folder, its record, and the QEMU that may run it."""
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any
+
+from agents.hypervisors.hypervisor import Attachment, HypervisorError
+from agents.hypervisors.qemu import process, record, taps
+from agents.hypervisors.qemu.command_line import Accelerator, command_line
+from agents.hypervisors.qemu.condition import DEAF, SILENT, condition
+from agents.hypervisors.qemu.guest_agent import GuestAgent
+from agents.hypervisors.qemu.image import Image
+from agents.hypervisors.qemu.monitor import Monitor, MonitorAway, Session
+from agents.hypervisors.qemu.record import Record
+from controller.wire.machines import Condition, MachineState, Nic
+
+_STATISTICS = 5  # seconds between two looks of the balloon at the guest's memory
+_ANSWER = 1.0  # seconds for a QEMU that may be waiting for a page
+_LOOK = 1.5  # seconds for any QEMU when all are listed
+_SILENCE = 5.0  # seconds without an answer until that is told: a QEMU may be busy for a moment
+_SAMPLING = 1  # seconds that a measurement of the dirty rate takes
+
+
+class Vm:
+    """What is so is found by looking; only what cannot be seen is read from the record. Who starts and ends its QEMU,
+    and moves its cables, may be somebody else: a subclass."""
+
+    balloon = "/machine/peripheral/balloon"
+    """QOM's path of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.name, self.folder = folder.name, folder
+        self.monitor = Monitor(self.name, folder / "monitor")
+        self.rescue = Monitor(self.name, folder / "rescue")  # the guard's
+        self.agent = GuestAgent(self.name, folder / "agent")
+        self._last: MachineState | None = None
+
+    def record(self) -> Record | None:
+        return record.load(self.folder)
+
+    def known(self) -> Record:
+        """Raises HypervisorError if there is no such machine."""
+        found = self.record()
+        if found is None:
+            raise HypervisorError(f"{self.name}: there is no such machine here")
+        return found
+
+    def save(self, kept: Record) -> None:
+        record.save(self.folder, kept)
+
+    def runs(self) -> bool:
+        """Whether it has a QEMU, whatever that is doing."""
+        return process.find(self.folder) is not None
+
+    async def condition(self) -> Condition:
+        return (await self.state()).condition
+
+    async def seen(self) -> MachineState:
+        """For a list: measured, and soon. `unresponsive` if its QEMU has not answered for a while, in whatever session;
+        as it was last seen for as long as that is not so."""
+        try:
+            async with asyncio.timeout(_LOOK):
+                self._last = await self.state(measured=True)
+        except (HypervisorError, TimeoutError) as error:
+            if self._last is not None and self.monitor.silence < _SILENCE:
+                return self._last
+            unknown = isinstance(error, (TimeoutError, MonitorAway))
+            detail, serving = SILENT if unknown else str(error)[:400], self._last.serving if self._last else None
+            return MachineState(name=self.name, condition="unresponsive", serving=serving, detail=detail)
+        return self._last
+
+    async def state(self, measured: bool = False) -> MachineState:
+        """`measured`: with memory and dirty rate. Raises MonitorAway if nobody can tell."""
+        kept = self.record()
+        if kept is None:
+            return MachineState(name=self.name, condition="gone")
+        if not self.runs():
+            found, detail = condition(kept, None, "none")
+            return MachineState(name=self.name, condition=found, serving=kept.serving, detail=detail)
+        coming = kept.move is not None and kept.move.coming
+        try:
+            async with asyncio.timeout(_ANSWER if coming else None), self.monitor.session() as session:
+                run_state = (await session.execute("query-status"))["status"]
+                info = await session.execute("query-migrate")
+                used, rate = await self._measure(session) if measured and run_state == "running" else (None, None)
+        except (HypervisorError, TimeoutError):
+            if self.runs() and coming:
+                return MachineState(name=self.name, condition="running", serving=kept.serving, detail=DEAF)
+            if self.runs():
+                raise
+            found, detail = condition(kept, None, "none")  # it ended while we asked
+            return MachineState(name=self.name, condition=found, serving=kept.serving, detail=detail)
+        found, detail = condition(kept, run_state, info.get("status", "none"))
+        detail = "; ".join(filter(None, (detail, info.get("error-desc", ""))))[:400]
+        return MachineState(
+            name=self.name, condition=found, serving=kept.serving, memory_used=used, dirty_rate=rate, detail=detail
+        )
+
+    def arrived(self, move: str) -> None:
+        """All memory that this move brought is here."""
+        kept = self.record()
+        if kept is not None and kept.move is not None and (kept.move.name, kept.move.role) == (move, "arrived"):
+            kept.move.whole = True
+            self.save(kept)
+
+    async def link(self, nic: Nic, up: bool) -> None:
+        kept = self.known()
+        kept.plug(nic, up)
+        self.save(kept)
+        if self.runs():
+            await self.connect(nic, up)
+
+    async def connect(self, nic: Nic, up: bool) -> None:
+        """The cable of one that has a QEMU. Raises HypervisorError."""
+        await self.monitor.execute("set_link", {"name": f"nic-{nic}", "up": up})
+
+    async def spawn(self, files: Image, accelerator: Accelerator) -> None:
+        """A QEMU as the record has it, that runs nothing yet. Raises HypervisorError."""
+        kept = self.known()
+        await taps.plug(self.folder, Attachment(kept.bridge, kept.mtu))
+        incoming = kept.move is not None
+        argv = command_line(kept.machine, self.folder, files, accelerator, kept.mtu, incoming)
+        await process.spawn(self.folder, argv, self.prepare)
+
+    async def prepare(self) -> None:
+        """What a QEMU that has just been started, and runs nothing yet, is told."""
+        kept = self.known()
+        async with self.monitor.session() as session:
+            for nic, up in kept.links.items():
+                await session.execute("set_link", {"name": f"nic-{nic}", "up": up})
+            polling = {"path": self.balloon, "property": "guest-stats-polling-interval"}
+            await session.execute("qom-set", {**polling, "value": _STATISTICS})
+
+    async def remove(self, disk: bool = True) -> None:
+        """Ends its QEMU, whatever that does, and takes away what there is; the disk only if told."""
+        await process.end(self.folder)
+        await taps.unplug(self.folder)
+        if disk:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    async def _measure(self, session: Session) -> tuple[int | None, float | None]:
+        """Bytes in use, as the guest's balloon tells, and bytes written a second, sampled since we last asked."""
+        found: dict[str, Any] = await session.execute("qom-get", {"path": self.balloon, "property": "guest-stats"})
+        total, free = (found["stats"].get(key, -1) for key in ("stat-total-memory", "stat-free-memory"))
+        used = total - free if 0 <= free <= total < 2**63 else None
+        dirty = await session.execute("query-dirty-rate")
+        if dirty["status"] != "measuring":
+            await session.execute("calc-dirty-rate", {"calc-time": _SAMPLING})
+        rate = dirty.get("dirty-rate", -1)
+        return used, float(rate << 20) if rate >= 0 else None

@@ -1,0 +1,18 @@
+"""How this agent speaks TLS to its controller: whom it trusts, and what it shows."""
+
+import ssl
+from pathlib import Path
+
+from agents.identity.x509 import Unfit
+
+
+def context(authorities: str, certificate: Path | None, key: Path) -> ssl.SSLContext:
+    """Trusts these authorities (PEM) and nobody else, and shows the certificate if there is one. Raises Unfit."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        made.load_verify_locations(cadata=authorities)
+        if certificate is not None:
+            made.load_cert_chain(certificate, key)
+    except (ssl.SSLError, OSError, ValueError) as error:
+        raise Unfit(f"no TLS with what is in {key.parent}: {error}") from None
+    return made

@@ -1,0 +1,70 @@
+"""What charon says of its SAs, as we need it (vici, list-sas). Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.ipsec.traffic import Traffic
+
+_BEING_MADE = frozenset({"CREATED", "CONNECTING"})
+_CARRIES = frozenset({"INSTALLED", "REKEYING", "REKEYED"})
+
+Section = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """All IKE_SAs of one connection, and what they carry. `up`: a CHILD_SA takes traffic; `coming`: an IKE_SA is being
+    made; `age`: how many whole seconds ago the newest one was established, for which the peer proved its name.
+
+    `ike` and `esp` are the proposals of the newest ones; `keyed` seconds ago the keys of traffic were made, and in
+    `rekey` seconds they are made anew. `traffic` is that of each CHILD_SA that is there now, by its number."""
+
+    up: bool = False
+    coming: bool = False
+    age: int | None = None
+    ike: str = ""
+    esp: str = ""
+    keyed: int | None = None
+    rekey: int | None = None
+    traffic: Mapping[str, Traffic] = field(default_factory=dict)
+
+
+def association(ikes: Sequence[Section]) -> Association:
+    """From the sections of all IKE_SAs of one connection."""
+    children = [child for ike in ikes for child in ike["child-sas"].values()]
+    carrying = [child for child in children if _text(child, "state") in _CARRIES]
+    newest = max(carrying, key=lambda child: int(child["uniqueid"]), default=None)
+    proved = min((ike for ike in ikes if "established" in ike), key=lambda ike: int(ike["established"]), default=None)
+    return Association(
+        up=newest is not None,
+        coming=any(_text(ike, "state") in _BEING_MADE for ike in ikes),
+        age=_number(proved, "established"),
+        ike=_proposal(proved, "prf-alg"),
+        esp=_proposal(newest),
+        keyed=_number(newest, "install-time"),
+        rekey=_number(newest, "rekey-time"),
+        traffic={_text(child, "uniqueid"): _traffic(child) for child in carrying},
+    )
+
+
+def _traffic(child: Section) -> Traffic:
+    names = ("bytes-in", "bytes-out", "packets-in", "packets-out")
+    return Traffic(*(int(child.get(name, 0)) for name in names))
+
+
+def _proposal(sa: Section | None, *more: str) -> str:
+    """`AES_GCM_16_256/PRF_HMAC_SHA2_384/CURVE_25519`, or as much of it as there is."""
+    if sa is None:
+        return ""
+    cipher = "_".join(filter(None, (_text(sa, "encr-alg"), _text(sa, "encr-keysize"))))
+    return "/".join(filter(None, (cipher, *(_text(sa, key) for key in (*more, "dh-group")))))
+
+
+def _number(sa: Section | None, key: str) -> int | None:
+    return int(sa[key]) if sa is not None and key in sa else None
+
+
+def _text(section: Section, key: str) -> str:
+    value = section.get(key, b"")
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,183 @@
+"""The door to strongSwan's charon (vici, docs.strongswan.org/docs/latest/plugins/vici.html, PyPI `vici`). Nobody else
+imports vici.
+
+Each call has a connection of its own, in a thread of its own, as the library blocks.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import vici
+import vici.exception
+
+from agents.ipsec.association import Association, association
+from agents.ipsec.connections import CHILD, PREFIX, Connection
+from agents.ipsec.credentials import Credentials
+from agents.ipsec.reasons import tells
+
+_PATIENCE = 5.0  # seconds that an answer may take
+_CHANGES = frozenset({"ike-updown", "child-updown"})
+_LOG, _LINE = "log", ("ikesa-name", "ikesa-uniqueid", "msg")
+_GARBLED = (vici.exception.SessionException, vici.exception.DeserializationException)
+T = TypeVar("T")
+
+
+class CharonError(Exception):
+    """charon refused something. The text is for people."""
+
+
+class CharonAway(CharonError):  # noqa: N818 - a state
+    """charon is not there, or gives no answer."""
+
+
+class Charon:
+    """One charon, by its vici socket."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def identify(self, credentials: Credentials) -> None:
+        """These credentials, and no others. SAs that there are go on."""
+        certificates = [("NONE", credentials.certificate), *(("CA", c) for c in credentials.authorities)]
+
+        def tell(session: Any) -> None:
+            session.clear_creds()
+            for flag, data in certificates:
+                session.load_cert({"type": "X509", "flag": flag, "data": data})
+            for crl in credentials.lists:
+                session.load_cert({"type": "X509_CRL", "flag": "NONE", "data": crl})
+            session.load_key({"type": "any", "data": credentials.key})
+
+        await self._ask(tell)
+
+    async def load(self, name: str, connection: Connection) -> None:
+        """Adds it, or changes it where it differs; SAs of one that is the same go on."""
+        await self._ask(lambda session: session.load_conn({name: connection}))
+
+    async def unload(self, name: str) -> None:
+        """Takes it away with its traps and its SAs. What is not there is no error."""
+
+        def tell(session: Any) -> None:
+            with suppress(vici.exception.CommandException):
+                session.unload_conn({"name": name})
+            _terminate(session, name)
+
+        await self._ask(tell)
+
+    async def end(self, name: str) -> None:
+        """Takes its SAs away, without waiting for the peer; its traps stay. None is no error."""
+        await self._ask(lambda session: _terminate(session, name, force="yes"))
+
+    async def prove(self, name: str) -> None:
+        """Begins to make its IKE_SAs anew, beside those that there are, with everything proved again (RFC 7296, section
+        2.8.3), and does not wait for it. None is no error."""
+
+        def tell(session: Any) -> None:
+            with suppress(vici.exception.CommandException):
+                session.rekey({"ike": name, "reauth": "yes"})
+
+        await self._ask(tell)
+
+    async def initiate(self, name: str) -> None:
+        """Begins to make SAs, and does not wait for them."""
+
+        def tell(session: Any) -> None:
+            for _ in session.initiate({"ike": name, "child": CHILD, "timeout": "-1"}):
+                pass
+
+        await self._ask(tell)
+
+    async def connections(self) -> frozenset[str]:
+        """The names of our connections."""
+        return await self._ask(
+            lambda session: frozenset(
+                name for found in session.list_conns() for name in found if name.startswith(PREFIX)
+            )
+        )
+
+    async def associations(self) -> dict[str, Association]:
+        """By the connection's name."""
+
+        def tell(session: Any) -> dict[str, Association]:
+            found: dict[str, list[Mapping[str, Any]]] = {}
+            for each in session.list_sas():
+                for name, ike in each.items():
+                    if name.startswith(PREFIX):
+                        found.setdefault(name, []).append(ike)
+            return {name: association(ikes) for name, ikes in found.items()}
+
+        return await self._ask(tell)
+
+    async def watch(
+        self, opened: Callable[[], None], changed: Callable[[], None], failed: Callable[[str, str, str], None]
+    ) -> None:
+        """Calls `opened` once charon is there, `changed` when SAs come or go, and `failed` when it says why one
+        does not: with the name of a connection of ours, the number of the IKE_SA, and the line. Ends by CharonAway."""
+        loop = asyncio.get_running_loop()
+        link = await asyncio.to_thread(self._connect, None)
+        opened()
+
+        def heard(kind: bytes, said: Mapping[str, bytes]) -> None:
+            if kind.decode() in _CHANGES:
+                loop.call_soon_threadsafe(changed)
+                return
+            name, number, line = (said.get(k, b"").decode(errors="replace") for k in _LINE)
+            if name.startswith(PREFIX) and tells(line):
+                loop.call_soon_threadsafe(failed, name, number, line)
+
+        listening = asyncio.create_task(asyncio.to_thread(_listen, link, heard))
+        try:
+            await asyncio.shield(listening)
+        finally:
+            with suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)  # ends the thread's wait
+            await listening
+            link.close()
+        raise CharonAway(f"charon at {self._path} has ended")
+
+    async def _ask(self, tell: Callable[[Any], T]) -> T:
+        return await asyncio.to_thread(self._told, tell)
+
+    def _told(self, tell: Callable[[Any], T]) -> T:
+        with self._session() as session:
+            try:
+                return tell(session)
+            except vici.exception.CommandException as error:
+                raise CharonError(f"charon at {self._path}: {error}") from error
+            except (OSError, *_GARBLED) as error:
+                raise CharonAway(f"charon at {self._path} gives no answer: {error}") from error
+
+    @contextmanager
+    def _session(self) -> Iterator[Any]:
+        link = self._connect(_PATIENCE)
+        try:
+            yield vici.Session(link)
+        finally:
+            link.close()
+
+    def _connect(self, patience: float | None) -> socket.socket:
+        link = socket.socket(socket.AF_UNIX)
+        try:
+            link.settimeout(_PATIENCE)
+            link.connect(str(self._path))
+            link.settimeout(patience)
+        except OSError as error:
+            link.close()
+            raise CharonAway(f"charon at {self._path}: {(error.strerror or str(error)).lower()}") from error
+        return link
+
+
+def _listen(link: socket.socket, heard: Callable[[bytes, Mapping[str, bytes]], None]) -> None:
+    with suppress(OSError, RuntimeError, *_GARBLED):  # the connection is over, or the loop is
+        for kind, said in vici.Session(link).listen([*_CHANGES, _LOG]):
+            heard(kind, said)
+
+
+def _terminate(session: Any, name: str, force: str = "no") -> None:
+    with suppress(vici.exception.CommandException):
+        for _ in session.terminate({"ike": name, "force": force, "timeout": "-1"}):
+            pass

@@ -1,0 +1,66 @@
+"""What this cloudlet proves its name with, and whom it does not believe any more: files that enrolment writes."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agents.identity.identity import AUTHORITIES, CERTIFICATE, CHAIN, CRL, KEY
+from agents.identity.x509 import Unfit, revoked
+
+_CERTIFICATES = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----\n?", re.DOTALL)
+_LISTS = re.compile(rb"-----BEGIN X509 CRL-----.+?-----END X509 CRL-----\n?", re.DOTALL)
+_KEY = re.compile(rb"-----BEGIN (EC |RSA )?PRIVATE KEY-----")
+
+
+class CredentialsError(Exception):
+    """A file is missing or is not what it should be. The text names it."""
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """PEM: the private key, this cloudlet's certificate, and those of the authorities above it, which are also the ones
+    that others' certificates have to come from. `crl` is the revocation list, if there is one, or several lists."""
+
+    key: bytes = field(repr=False)
+    certificate: bytes
+    authorities: tuple[bytes, ...]
+    crl: bytes | None = None
+
+    @property
+    def lists(self) -> list[bytes]:
+        """The revocation lists, one by one."""
+        return _LISTS.findall(self.crl or b"")
+
+    @property
+    def revoked(self) -> frozenset[int]:
+        """The serial numbers on the revocation list. Raises CredentialsError."""
+        try:
+            return revoked(self.crl.decode(errors="replace")) if self.crl is not None else frozenset()
+        except Unfit as error:
+            raise CredentialsError(f"{CRL}: {error}") from None
+
+
+def read(directory: Path) -> Credentials:
+    """Reads the files; that of the revocation list may be missing. Raises CredentialsError."""
+    key = _content(directory / KEY)
+    if not _KEY.search(key):
+        raise CredentialsError(f"{directory / KEY}: no private key in it (PEM, not encrypted)")
+    certificate, *above = _certificates(directory / CERTIFICATE)
+    trusted = _certificates(directory / AUTHORITIES) if (directory / AUTHORITIES).exists() else []
+    authorities = tuple(dict.fromkeys((*above, *_certificates(directory / CHAIN), *trusted)))
+    crl = _content(directory / CRL) if (directory / CRL).exists() else None
+    return Credentials(key, certificate, authorities, crl)
+
+
+def _certificates(path: Path) -> list[bytes]:
+    found = _CERTIFICATES.findall(_content(path))
+    if not found:
+        raise CredentialsError(f"{path}: no certificate in it (PEM)")
+    return found
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CredentialsError(f"{path}: {(error.strerror or str(error)).lower()}") from error

@@ -1,0 +1,120 @@
+"""Encryption as the rest of the agent sees it: on or off, and what follows from that."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from agents.fence.nft import NftError
+from agents.ipsec import mtu
+from agents.ipsec.device import lengthen
+from agents.ipsec.drops import Drops, drops
+from agents.ipsec.guard import GUARD, OPEN
+from agents.ipsec.told import told
+from agents.ipsec.tunnel import Tunnels, intent
+from agents.settings import IpsecSettings
+from controller.wire.desired import Desired, Endpoint
+from controller.wire.tunnels import Ipsec
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 2.0
+"""Seconds for which a tunnel that is missing is no problem yet, but being made."""
+
+LOOK = 5.0
+"""Seconds between looks at charon's device and at what the guard has dropped."""
+
+
+class Protection:
+    """Off without settings: then it changes nothing, and takes the guard out. `changed` is called when a tunnel has
+    come or gone, when one is missing for too long, and when the guard has dropped something."""
+
+    def __init__(self, settings: IpsecSettings | None, identity: Path, changed: Callable[[], None]) -> None:
+        self._settings, self._changed = settings, changed
+        self._tunnels: Tunnels | None = None
+        self._asked: dict[str, float] = {}  # by the peer's VTEP: since when there should be a tunnel
+        self._vtep, self._drops = "", Drops()
+        if settings is not None:
+            from agents.ipsec.strongswan import Strongswan  # only who encrypts pays for it
+
+            self._tunnels = Strongswan(settings.vici, identity, self._turned)
+
+    @property
+    def guard(self) -> str:
+        """Text for nft, to be in force before there is any tunnel."""
+        return OPEN if self._settings is None else GUARD
+
+    def fit(self, desired: Desired) -> Desired:
+        """The desired state with LANs whose frames fit into what encryption leaves."""
+        return desired if self._settings is None else mtu.within(desired, self._settings.path_mtu)
+
+    def intend(self, desired: Desired) -> None:
+        """Tunnels to all that share a pool with this cloudlet, and to nobody else; takes effect soon."""
+        if self._tunnels is not None:
+            wanted, before, now = intent(desired), self._asked, asyncio.get_running_loop().time()
+            self._tunnels.intend(wanted)
+            self._vtep = wanted.vtep
+            self._asked = {peer.vtep: before.get(peer.vtep, now) for peer in wanted.peers}
+            if self._asked.keys() - before.keys():
+                self._look_again()
+
+    def look(self) -> None:
+        """This cloudlet's certificate is another, or the revocation list is."""
+        if self._tunnels is not None:
+            self._tunnels.look()
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """VTEPs to which a tunnel is being made for the first time: no frame goes there yet."""
+        if self._tunnels is None:
+            return frozenset()
+        states, now = self._tunnels.states, asyncio.get_running_loop().time()
+        return frozenset(v for v, at in self._asked.items() if now - at < PATIENCE and not states[v].up)
+
+    def problems(self, endpoint: Endpoint) -> list[str]:
+        """Sentences about remotes of the endpoint that no frame can go to."""
+        if self._tunnels is None:
+            return []
+        now = asyncio.get_running_loop().time()
+        vteps = sorted({remote.vtep for remote in endpoint.remotes})
+        states = [state for vtep in vteps if (state := self._tunnels.states.get(vtep)) is not None]
+        down = [
+            f"no IPsec tunnel to {s.peer.cloudlet} ({s.peer.vtep})"
+            for s in states
+            if not s.up and now - s.since >= PATIENCE
+        ]
+        return [*([self._tunnels.problem] if self._tunnels.problem and vteps else []), *down]
+
+    def report(self) -> Ipsec | None:
+        """All tunnels, for the controller; None if this is off."""
+        if self._tunnels is None:
+            return None
+        now = asyncio.get_running_loop().time()
+        return told(self._vtep, self._tunnels.states.values(), self._drops, self._tunnels.problem, now)
+
+    def _turned(self) -> None:
+        self._changed()
+        self._look_again()
+
+    def _look_again(self) -> None:
+        asyncio.get_running_loop().call_later(PATIENCE, self._changed)
+
+    async def run(self) -> None:
+        """Keeps the tunnels, for ever."""
+        if self._tunnels is not None:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._tunnels.run())
+                group.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                await lengthen()
+                found = await drops()
+            except (NftError, OSError) as error:  # the guard is not there yet; who puts it in tells of what is wrong
+                log.debug("%s", error)
+            else:
+                if found != self._drops:
+                    self._drops = found
+                    self._changed()
+            await asyncio.sleep(LOOK)

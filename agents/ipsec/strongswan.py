@@ -1,0 +1,231 @@
+"""Tunnels by strongSwan: charon has the connections that are intended, and they have SAs.
+
+charon may end and begin at any time: what is intended is loaded again, and SAs are made anew. Meanwhile, and whenever
+there is no SA, the guard (guard.py) and the traps keep VXLAN from leaving.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from agents.backoff import Backoff
+from agents.ipsec.association import Association
+from agents.ipsec.charon import Charon, CharonAway, CharonError
+from agents.ipsec.connections import Connection, connections, leads, name
+from agents.ipsec.credentials import Credentials, CredentialsError, read
+from agents.ipsec.doubt import Act, Doubts
+from agents.ipsec.reasons import Reasons
+from agents.ipsec.traffic import Meter
+from agents.ipsec.tunnel import Intent, Peer, State
+
+log = logging.getLogger(__name__)
+
+FOLLOW = 3.0
+"""Seconds after which the end that does not lead begins all the same: the leader may think that it has a tunnel, to a
+charon that has been killed since."""
+
+_INTERVAL = 5.0  # seconds between looks at charon and at the credentials' files, without an event
+_WATCH = 1.0  # seconds between looks at peers that have to prove their names again
+_BREATH = 0.03  # seconds after each look: with many peers SAs come in bursts, and every look is at all of them
+_NOTHING = Association()
+
+
+class Strongswan:
+    """agents.ipsec.Tunnels. `identity` is the directory of this cloudlet's credentials; `changed` is called when a
+    tunnel has come or gone."""
+
+    def __init__(self, vici: Path, identity: Path, changed: Callable[[], None]) -> None:
+        self.problem: str | None = None
+        self._charon, self._identity, self._changed = Charon(vici), identity, changed
+        self._intent: Intent | None = None
+        self._states: dict[str, State] = {}
+        self._work = asyncio.Event()
+        # What charon has been told since it began.
+        self._told: dict[str, Connection] = {}
+        self._told_identity: Credentials | None = None
+        self._due: dict[str, tuple[float, Backoff]] = {}  # when to begin a tunnel (again)
+        self._doubts = Doubts()  # who has to prove its name again
+        # By the names of connections: what went through, and why there is no tunnel.
+        self._meters: dict[str, Meter] = {}
+        self._reasons = Reasons()
+
+    @property
+    def states(self) -> Mapping[str, State]:
+        """By the peer's VTEP."""
+        return self._states
+
+    def intend(self, intent: Intent) -> None:
+        """Sets which tunnels there should be; takes effect soon."""
+        if intent != self._intent:
+            self._intent = intent
+            known, now = self._states, _now()
+            self._states = {p.vtep: known.get(p.vtep) or State(p, up=False, since=now) for p in intent.peers}
+            self._work.set()
+
+    def look(self) -> None:
+        """The credentials' files may be others now; takes effect soon."""
+        self._work.set()
+
+    async def run(self) -> None:
+        """Keeps charon so, for ever."""
+        backoff = Backoff(cap=1.0)
+        while True:
+            self._told, self._told_identity, self._due, self._doubts = {}, None, {}, Doubts()
+            self._note(await self._session(backoff))
+            if self._note_states({}):
+                self._changed()
+            await asyncio.sleep(backoff.delay())
+
+    async def _session(self, backoff: Backoff) -> str:
+        """Watches charon and keeps it, until it is away; says why. Not by a TaskGroup: one that ends by an error of its
+        own may lose a cancellation from outside."""
+        work = [
+            asyncio.create_task(self._charon.watch(self._work.set, self._work.set, self._failed)),
+            asyncio.create_task(self._keep(backoff)),
+        ]
+        try:
+            await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in work:
+                task.cancel()
+            ends = await asyncio.gather(*work, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, Exception) and not isinstance(end, CharonAway):
+                raise end
+        return next(str(end) for end in ends if isinstance(end, CharonAway))
+
+    async def _keep(self, backoff: Backoff) -> None:
+        await self._work.wait()  # for charon
+        while True:
+            self._work.clear()
+            if self._intent is not None:
+                await self._converge(self._intent)
+                backoff.reset()
+                await asyncio.sleep(_BREATH)
+            soonest = min((at for at, _ in self._due.values()), default=float("inf"))
+            pause = min(_WATCH if self._doubts else _INTERVAL, max(0.0, soonest - _now()))
+            try:
+                async with asyncio.timeout(pause):
+                    await self._work.wait()
+            except TimeoutError:
+                continue
+
+    async def _converge(self, intent: Intent) -> None:
+        """One pass: what charon has too much, what it lacks, who has to be called."""
+        wanted = connections(intent)
+        present = await self._charon.connections()
+        found = await self._charon.associations()
+        for extra in sorted((present | found.keys()) - wanted.keys()):
+            log.info("tunnel %s: taken down", extra)
+            await self._charon.unload(extra)
+            self._told.pop(extra, None)
+        problem = None
+        try:
+            problem = await self._identify(found)
+            for each in sorted(wanted) if self._told_identity is not None else ():
+                if self._told.get(each) != wanted[each] or each not in present:
+                    await self._charon.load(each, wanted[each])
+                    self._told[each] = wanted[each]
+            await self._doubt(intent, found)
+            await self._call(intent, found)
+        except CharonAway:
+            raise
+        except CharonError as error:
+            problem = str(error)
+        self._note(problem)
+        if self._note_states(found):
+            self._changed()
+
+    async def _identify(self, found: Mapping[str, Association]) -> str | None:
+        """As the files say now: they are replaced when a certificate is renewed, here or, for good, elsewhere. Returns
+        what is wrong with them."""
+        try:
+            identity = await asyncio.to_thread(read, self._identity)
+            if identity == self._told_identity:
+                return None
+            news = identity.revoked - (self._told_identity.revoked if self._told_identity is not None else frozenset())
+        except CredentialsError as error:
+            return str(error)
+        await self._charon.identify(identity)
+        self._told_identity = identity
+        if news:
+            self._doubts.begin(found, _now())
+        return None
+
+    async def _doubt(self, intent: Intent, found: Mapping[str, Association]) -> None:
+        """Has names proved again, and ends the tunnels of those who do not."""
+        ages = {each: association.age for each, association in found.items()}
+        leading = {name(peer): leads(intent, peer) for peer in intent.peers}
+        for each, act in self._doubts.due(_now(), ages, leading):
+            if act is Act.ASK:
+                await self._charon.prove(each)
+            else:
+                log.warning("tunnel %s: ended, as its peer has not proved its name again", each)
+                await self._charon.end(each)
+
+    async def _call(self, intent: Intent, found: Mapping[str, Association]) -> None:
+        """Begins tunnels that are not there: at once at the end that leads, a while later at the other."""
+        names = {name(peer): peer for peer in intent.peers}
+        self._due = {each: due for each, due in self._due.items() if each in names}
+        for each, peer in names.items():
+            association = found.get(each, _NOTHING)
+            if association.up or self._told_identity is None:
+                self._due.pop(each, None)
+                continue
+            first = 0.0 if leads(intent, peer) else FOLLOW
+            at, backoff = self._due.setdefault(each, (_now() + first, Backoff(cap=FOLLOW)))
+            if at > _now():
+                continue
+            if not association.coming:
+                await self._charon.initiate(each)
+            self._due[each] = _now() + backoff.delay(), backoff
+
+    def _failed(self, each: str, attempt: str, line: str) -> None:
+        before = self._reasons.of(each)
+        self._reasons.take(each, attempt, line)
+        if self._reasons.of(each) != before:
+            self._work.set()
+
+    def _note_states(self, found: Mapping[str, Association]) -> bool:
+        """Takes in what there is. Returns whether a tunnel has come or gone, or why there is none is another reason."""
+        changed, states = False, {}
+        peers = {name(peer): peer for peer in (self._intent.peers if self._intent is not None else ())}
+        self._meters = {each: self._meters.get(each) or Meter() for each in peers}
+        self._reasons.keep({each for each in peers if not found.get(each, _NOTHING).up})
+        for each, peer in peers.items():
+            state, before = self._state(each, peer, found.get(each, _NOTHING)), self._states.get(peer.vtep)
+            turned = before is None or before.up != state.up
+            if turned and (state.up or before is not None):
+                changed = True
+                log.info("tunnel to %s (%s): %s", peer.cloudlet, peer.vtep, "up" if state.up else "down")
+            changed |= before is not None and before.why != state.why
+            states[peer.vtep] = state
+        self._states = states
+        return changed
+
+    def _state(self, each: str, peer: Peer, association: Association) -> State:
+        before, now = self._states.get(peer.vtep), _now()
+        return State(
+            peer=peer,
+            up=association.up,
+            since=now if before is None or before.up != association.up else before.since,
+            coming=association.coming and not association.up,
+            ike=association.ike,
+            esp=association.esp,
+            keyed=now - association.keyed if association.keyed is not None else None,
+            rekey=now + association.rekey if association.rekey is not None else None,
+            traffic=self._meters[each].take(association.traffic),
+            why=self._reasons.of(each),
+        )
+
+    def _note(self, problem: str | None) -> None:
+        if problem != self.problem:
+            self.problem = problem
+            if problem is not None:
+                log.warning("%s", problem)
+            self._changed()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

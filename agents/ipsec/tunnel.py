@@ -1,0 +1,71 @@
+"""A protected tunnel between two VTEPs: what is wanted, and what is. Pure, and silent about what protects it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agents.ipsec.traffic import Traffic
+from controller.wire.desired import Desired
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Peer:
+    """The other end: a cloudlet, which has to prove its name, and its VTEP."""
+
+    cloudlet: str
+    vtep: str
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """This end, and all others that it shares a pool with: there is a tunnel to each of those and to nobody else."""
+
+    cloudlet: str
+    vtep: str
+    peers: tuple[Peer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A tunnel as it is. `since`: when it came or went; the keys of its traffic were made at `keyed` and are made
+    anew at `rekey` (monotonic seconds all). `coming`: it is not there, and is being made. `ike` and `esp` are what was
+    negotiated, empty while there is nothing; `why`: a reason for which it is not there, where one is known."""
+
+    peer: Peer
+    up: bool
+    since: float
+    coming: bool = False
+    ike: str = ""
+    esp: str = ""
+    keyed: float | None = None
+    rekey: float | None = None
+    traffic: Traffic = field(default_factory=Traffic)
+    why: str = ""
+
+
+class Tunnels(Protocol):
+    """Something that protects what goes between VTEPs."""
+
+    @property
+    def states(self) -> Mapping[str, State]:
+        """By the peer's VTEP, one for each that is intended."""
+
+    @property
+    def problem(self) -> str | None:
+        """A sentence while it cannot work at all."""
+
+    def intend(self, intent: Intent) -> None:
+        """Sets which tunnels there should be; takes effect soon."""
+
+    def look(self) -> None:
+        """What this cloudlet proves its name with, or whom it does not believe any more, may have changed."""
+
+    async def run(self) -> None:
+        """Keeps them so, until it is cancelled. Tunnels stay when it ends."""
+
+
+def intent(desired: Desired) -> Intent:
+    """The tunnels that a desired state asks for: one per cloudlet, however many endpoints share however many pools."""
+    remotes = (remote for endpoint in desired.endpoints for remote in endpoint.remotes)
+    peers = {Peer(remote.cloudlet, remote.vtep) for remote in remotes if remote.vtep != desired.vtep}
+    return Intent(desired.cloudlet, desired.vtep, tuple(sorted(peers)))

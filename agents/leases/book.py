@@ -1,0 +1,263 @@
+"""The leases of one LAN: which pair is whose, and what that means for a client that asks. Pure: it is told the time,
+and what has to be on disk before anybody hears of a decision is in `records()`.
+
+Nobody gets an address before the time is over that was promised to whoever had it last, and a pair goes to another
+device only after the controller has agreed to forget whose it was. So a lease can be renewed, by its own client, on
+the word of any copy of this book, however old; all else needs a book that is known to be the latest one.
+"""
+
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any
+
+from agents.leases.pair import KINDS, Device, Kind, Pair, same
+from agents.leases.people import People
+from agents.leases.room import Room
+from controller.wire.delegations import Client, Known
+
+FRESH = 60.0
+"""Seconds for which nobody is asked about twice."""
+
+Record = tuple[str, str, Any]
+"""Table, key and value of something to be kept; None: not any more."""
+
+Answer = tuple[int, Kind, str | None]
+"""A pair's number, which half of it, and the name of the device, if it has one."""
+
+
+class Book:
+    """One endpoint's. Times are in seconds since the machine started."""
+
+    def __init__(self) -> None:
+        self.incarnation = uuid.uuid4().hex
+        self.seconds = self.longest = self.version = self.acked = 0
+        self.pairs: dict[int, Pair] = {}
+        self.people = People()
+        self.changed: OrderedDict[tuple[int, Kind], int] = OrderedDict()
+        self._unkept: list[Record] = [("meta", "incarnation", self.incarnation)]
+        self.room = Room(self.keep)
+
+    @classmethod
+    def kept(cls, records: dict[tuple[str, str], Any], proven: bool, now: float) -> "Book":
+        """The book that was kept. Unless it is `proven` to be the latest one, it begins a new incarnation."""
+        book = cls()
+        meta = {key: value for (table, key), value in records.items() if table == "meta"}
+        if "incarnation" not in meta:
+            return book
+        book._unkept.clear()
+        book.incarnation, book.acked = meta["incarnation"], meta.get("acked", 0)
+        book.seconds, book.longest = meta.get("seconds", 0), meta.get("longest", 0)
+        book.room.without = [(first, last) for first, last in meta.get("without", [])]
+        for (table, key), value in records.items():
+            if table == "block":
+                book.room.restore(key, value)
+            elif table == "pair":
+                pair = book.pairs[int(key)] = Pair.of(int(key), value)
+                book.people.add(pair.device)
+        if proven:
+            book.version = max([book.acked, *(h.version for p in book.pairs.values() for h in p.halves.values())])
+            book.retell(book.acked)
+            book.room.count(book.pairs)
+        else:
+            for half in (half for pair in book.pairs.values() for half in pair.halves.values()):
+                # The clock has begun anew, and how long the machine was away nobody knows.
+                half.until = now + book.longest if half.until else 0.0
+                half.promised = now + book.longest if half.promised else 0.0
+            book.begin_anew(now)
+        return book
+
+    def begin_anew(self, now: float) -> None:
+        """Begins another incarnation: what was free is not known to be free any more until every lease that this agent
+        may have given is over."""
+        self.incarnation = uuid.uuid4().hex
+        self.version = self.acked = 0
+        self.changed.clear()
+        self.keep("meta", "incarnation", self.incarnation)
+        self.keep("meta", "acked", 0)
+        self.room.rest(now + self.longest, self.pairs)
+        for pair in self.pairs.values():
+            pair.confirmed = False
+            for kind, half in pair.halves.items():
+                half.version = 0
+                if half.until > now:
+                    self._change(pair, kind)
+            self.keep_pair(pair)
+
+    def knows(self, client: Client, now: float) -> bool:
+        """Whether it is of no use to ask the controller who this is: it has just said so, or the client has a lease."""
+        found = self.people.who(client)
+        if found is None:
+            return False
+        device, kind = found
+        pair = self.pairs.get(device.number) if device.number is not None else None
+        return device.asked + FRESH > now or (pair is not None and pair.confirmed and pair.halves[kind].until > now)
+
+    def offer(self, client: Client, wanted: int | None, now: float) -> Answer | None:
+        """What the client can have; None if there is nothing for it now."""
+        found = self.people.who(client)
+        device, kind = found or (None, "md")
+        name = device.name if device else None
+        if device is None or device.number is None:
+            number = self.room.choose(client, wanted, now)
+            return None if number is None else (number, kind, name)
+        pair = self.pairs[device.number]
+        half = pair.halves[kind]
+        held = half.client is not None and half.promised > now
+        if not pair.confirmed or (held and not self._holds(half.client, client, (device, kind))):
+            return None
+        return pair.number, kind, name
+
+    def grant(
+        self, client: Client, hostname: str | None, wanted: tuple[int, Kind] | None, renewing: bool, now: float
+    ) -> Answer | None:
+        """As `offer`, and it is leased from now on if it is what the client wants, or wants nothing in particular. A
+        client renews what it holds, whoever it has turned out to be meanwhile."""
+        pair = self.pairs.get(wanted[0]) if wanted else None
+        if pair is not None and wanted is not None:
+            half = pair.halves[wanted[1]]
+            if half.until > now and half.client and same(half.client, client) and (pair.confirmed or renewing):
+                self._lease(pair, wanted[1], client, hostname, now)
+                return *wanted, pair.device.name
+        offered = self.offer(client, wanted[0] if wanted else None, now)
+        if offered is None or wanted not in (None, offered[:2]):
+            return offered
+        number, kind, _ = offered
+        found = self.people.who(client)
+        device = found[0] if found else Device(clients={"md": client}, asked=now)
+        if number not in self.pairs:
+            self.pairs[number] = Pair(number, device)
+            device.number = number
+            self.people.add(device)
+            self.room.take(number, client)
+        self._lease(self.pairs[number], kind, client, hostname, now)
+        return offered
+
+    def release(self, client: Client, number: int, kind: Kind, now: float) -> None:
+        """The client gives an address back. Nobody else gets it before its time would have been over."""
+        pair = self.pairs.get(number)
+        half = pair.halves[kind] if pair else None
+        if pair and half and half.until > now and half.client and same(half.client, client):
+            half.until = 0.0
+            self._change(pair, kind)
+            self.keep_pair(pair)
+
+    def tidy(self, now: float) -> None:
+        """Notes which leases and rests are over, and gives up what is not needed."""
+        for pair in self.pairs.values():
+            over = [half for half in pair.halves.values() if 0 < half.promised <= now]
+            for half in over:
+                half.until = half.promised = 0.0
+            if over:
+                self.keep_pair(pair)
+        for block in self.room.wake(now, self.pairs):
+            for number in range(block.first, block.first + block.pairs):
+                if number in self.pairs and not self.pairs[number].confirmed:
+                    self.pairs[number].confirmed = True
+                    self.keep_pair(self.pairs[number])
+        self.room.drop_spare(len(self.pairs))
+
+    def learn(self, known: Known, now: float) -> None:
+        """The controller has said who somebody is. An address that is leased stays where it is: only the next lease
+        is from the right pair."""
+        clients: dict[Kind, Client] = {k: c for k, c in zip(KINDS, (known.md, known.vm), strict=True) if c}
+        device = self._local(known, clients)
+        pair = self.pairs.get(known.number) if known.number is not None else None
+        if known.number is not None and (pair is None or not pair.confirmed or pair.device is device):
+            if pair is None:
+                pair = self.pairs[known.number] = Pair(known.number, device)
+                self.room.take(known.number)
+            if device.number is not None and device.number != known.number:
+                self._orphan(self.pairs[device.number])
+            if pair.device is not device:
+                self.people.remove(pair.device)
+                for half in pair.halves.values():
+                    half.until = 0.0
+            pair.device, pair.confirmed, device.number = device, True, known.number
+            for kind, left in zip(KINDS, (known.md_left, known.vm_left), strict=True):
+                half = pair.halves[kind]
+                if left and not half.version:
+                    half.promised, half.client = max(half.promised, now + left), half.client or clients.get(kind)
+        self.people.remove(device)
+        device.name, device.clients, device.asked = known.device, clients, now
+        self.people.add(device)
+        if device.number is not None:
+            self.keep_pair(self.pairs[device.number])
+
+    def idle(self, now: float, most: int) -> list[int]:
+        """Pairs of blocks in use that nobody has a lease on, those used longest ago first."""
+        found = [p for p in self.pairs.values() if not p.promised(now) and p.confirmed and self.room.holds(p.number)]
+        found.sort(key=lambda pair: max(half.version for half in pair.halves.values()))
+        return [pair.number for pair in found[:most]]
+
+    def forget(self, numbers: Iterable[int], now: float) -> None:
+        """The controller has agreed to forget whose these are."""
+        for number in numbers:
+            pair = self.pairs.get(number)
+            if pair is not None and not pair.promised(now):
+                self.people.remove(pair.device)
+                pair.device.number = None
+                del self.pairs[number]
+                for kind in KINDS:
+                    self.changed.pop((number, kind), None)
+                self.keep("pair", str(number), None)
+        self.room.count(self.pairs)
+
+    def retell(self, after: int) -> None:
+        """Every change of a later version is to be told (again)."""
+        versions = [(half.version, p.number, k) for p in self.pairs.values() for k, half in p.halves.items()]
+        self.changed.clear()
+        self.changed.update({(number, kind): version for version, number, kind in sorted(versions) if version > after})
+
+    def keep(self, table: str, key: str, value: Any) -> None:
+        """Something has to be on disk."""
+        self._unkept.append((table, key, value))
+
+    def keep_pair(self, pair: Pair) -> None:
+        """A pair has changed."""
+        self.keep("pair", str(pair.number), pair.document())
+
+    def records(self) -> list[Record]:
+        """What has to be on disk and was not asked for before."""
+        unkept, self._unkept = self._unkept, []
+        return unkept
+
+    def _local(self, known: Known, clients: dict[Kind, Client]) -> Device:
+        """The device of which the controller speaks, as this agent has it: under its name, or as somebody without one
+        who has been given a pair for what he is. Whoever goes by its clients otherwise does so no longer."""
+        device = self.people.named(known.device)
+        for kind, client in clients.items():
+            for found, as_kind in self.people.all_of(client):
+                if found is device and as_kind == kind:
+                    continue
+                fits = found.name is None and as_kind == kind and known.number in (None, found.number)
+                if device is None and fits:
+                    device = found
+                elif found is not device and found.number is not None:
+                    self._orphan(self.pairs[found.number])
+                elif found is not device:
+                    self.people.remove(found)
+        return device or Device()
+
+    def _orphan(self, pair: Pair) -> None:
+        """The pair is nobody's that can be named: whoever leases from it goes on, and does not come back to it."""
+        self.people.remove(pair.device)
+        pair.device.number = None
+        pair.device = Device(number=pair.number)
+        self.keep_pair(pair)
+
+    def _holds(self, holder: Client | None, client: Client, who: tuple[Device, Kind]) -> bool:
+        return holder is not None and (same(holder, client) or self.people.who(holder) == who)
+
+    def _lease(self, pair: Pair, kind: Kind, client: Client, hostname: str | None, now: float) -> None:
+        half = pair.halves[kind]
+        half.client, half.hostname, half.until = client, hostname or half.hostname, now + self.seconds
+        half.promised = max(half.promised, half.until)
+        self._change(pair, kind)
+        self.keep_pair(pair)
+
+    def _change(self, pair: Pair, kind: Kind) -> None:
+        self.version += 1
+        pair.halves[kind].version = self.version
+        self.changed[pair.number, kind] = self.version
+        self.changed.move_to_end((pair.number, kind))

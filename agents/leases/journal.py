@@ -1,0 +1,196 @@
+"""What an agent must not forget, on its disk before anybody hears of it.
+
+A file of lines, each with a number, a check sum and one record (table, key, value); the last record of a key counts. A
+torn end is what nobody had heard of. Beside it, in a directory that is lost when the machine stops (/run), stands the
+number of the last line that was written: a file that has fewer lines is an older copy, and on a machine that has been
+started since there is no telling.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import uuid
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+PROOFS = Path("/run/weft/journals")
+SLACK = 2000
+"""Lines beyond those that count after which the file is written anew."""
+
+Key = tuple[str, str]
+
+
+class JournalError(Exception):
+    """The journal cannot be read or written. The text names the file."""
+
+
+class Journal:
+    """One file. `records` is what it held when it was opened; `proven` says that nothing was lost since it was
+    written to."""
+
+    def __init__(self, path: Path, proofs: Path = PROOFS, boot: Path = BOOT_ID) -> None:
+        self.path, self._boot = path, boot.read_text().strip()
+        self.records: dict[Key, Any] = {}
+        self._lines: dict[Key, str] = {}
+        self._number = self._in_file = 0
+        self._file = -1
+        self._damaged = False
+        self._identity = uuid.uuid4().hex
+        self._unwritten: list[tuple[str, str, Any]] = []
+        self._waiting: list[asyncio.Future[None]] = []
+        self._writing: asyncio.Task[None] | None = None
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            fresh = not self._read()
+            self._proof = proofs / self._identity
+            self.proven = not fresh and self._is_proven()
+            self._rewrite()
+            self._prove(proofs)
+        except OSError as error:
+            raise JournalError(f"{path}: {error.strerror}") from error
+
+    async def keep(self, records: Iterable[tuple[str, str, Any]]) -> None:
+        """Returns when these, and all before, are on the disk. Raises JournalError; then they may be or not."""
+        self._unwritten += records
+        if not self._unwritten and self._writing is None:
+            return
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(done)
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write_all())
+        await done
+
+    def clear(self) -> None:
+        """Forgets everything. Raises JournalError."""
+        self.records.clear()
+        self._lines.clear()
+        try:
+            self._rewrite()
+        except OSError as error:
+            raise JournalError(f"{self.path}: {error.strerror}") from error
+
+    async def close(self) -> None:
+        """Finishes what is being written."""
+        if self._writing is not None:
+            await asyncio.gather(self._writing, return_exceptions=True)
+        with contextlib.suppress(OSError):
+            os.close(self._file)
+
+    async def _write_all(self) -> None:
+        """One write and one sync for all who have come meanwhile."""
+        while self._waiting:
+            records, self._unwritten = self._unwritten, []
+            waiting, self._waiting = self._waiting, []
+            try:
+                await asyncio.to_thread(self._append, records)
+            except OSError as error:
+                failed = JournalError(f"{self.path}: {error.strerror}")
+                self._unwritten = records + self._unwritten  # whoever comes next needs them as well
+                for done in waiting:
+                    if not done.done():
+                        done.set_exception(failed)
+            else:
+                for done in waiting:
+                    if not done.done():
+                        done.set_result(None)
+        self._writing = None
+
+    def _append(self, records: list[tuple[str, str, Any]]) -> None:
+        if self._in_file > 2 * len(self._lines) + SLACK:
+            for record in records:
+                self._line(*record)
+            self._rewrite()
+        elif records:
+            data = "".join(self._line(*record) for record in records).encode()
+            if self._damaged:
+                self._rewrite()
+            else:
+                self._damaged = True
+                _write(self._file, data)
+                os.fdatasync(self._file)
+                self._damaged = False
+                self._in_file += len(records)
+        self._note()
+
+    def _line(self, table: str, key: str, value: Any) -> str:
+        self._number += 1
+        text = json.dumps([self._number, table, key, value], separators=(",", ":"))
+        line = f"{zlib.crc32(text.encode()):08x} {text}\n"
+        if value is None:
+            self._lines.pop((table, key), None)
+        else:
+            self._lines[table, key] = line
+        return line
+
+    def _read(self) -> bool:
+        """Whether there was something to read."""
+        try:
+            text = self.path.read_bytes().decode(errors="replace")
+        except FileNotFoundError:
+            return False
+        for line in text.splitlines(keepends=True):
+            check, _, content = line.partition(" ")
+            content = content.removesuffix("\n")
+            if not line.endswith("\n") or check != f"{zlib.crc32(content.encode()):08x}":
+                break
+            number, table, key, value = json.loads(content)
+            self._number = number
+            if table == "journal":
+                self._identity = key
+            elif value is None:
+                self.records.pop((table, key), None)
+                self._lines.pop((table, key), None)
+            else:
+                self.records[table, key] = value
+                self._lines[table, key] = line
+        return self._number > 0
+
+    def _rewrite(self) -> None:
+        """The same in as few lines as it needs; a crash leaves the old file or the new one."""
+        self._number += 1
+        text = json.dumps([self._number, "journal", self._identity, None], separators=(",", ":"))
+        head = f"{zlib.crc32(text.encode()):08x} {text}\n"
+        fresh = self.path.with_suffix(".new")
+        file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+        try:
+            # The head comes last: it has the greatest number.
+            _write(file, "".join((*self._lines.values(), head)).encode())
+            os.fsync(file)
+            fresh.replace(self.path)
+            directory = os.open(self.path.parent, os.O_RDONLY)
+            os.fsync(directory)
+            os.close(directory)
+        except OSError:
+            os.close(file)
+            raise
+        if self._file >= 0:
+            os.close(self._file)
+        self._file, self._in_file, self._damaged = file, len(self._lines) + 1, False
+
+    def _is_proven(self) -> bool:
+        try:
+            boot, number = self._proof.read_text().split()
+        except (OSError, ValueError):
+            return False
+        return boot == self._boot and number.isdigit() and int(number) <= self._number
+
+    def _prove(self, proofs: Path) -> None:
+        """Without a place for the proof a start is like that of another machine."""
+        self._mark: int | None = None
+        with contextlib.suppress(OSError):
+            proofs.mkdir(mode=0o755, parents=True, exist_ok=True)
+            self._mark = os.open(self._proof, os.O_WRONLY | os.O_CREAT, 0o644)
+            self._note()
+
+    def _note(self) -> None:
+        if self._mark is not None:
+            os.pwrite(self._mark, f"{self._boot} {self._number:020d}".encode(), 0)
+
+
+def _write(file: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(file, data) :]

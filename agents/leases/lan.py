@@ -1,0 +1,212 @@
+"""One LAN's leases: its book, its journal, and the exchange with the controller that keeps both sides in step."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Protocol
+
+from agents.backoff import Backoff
+from agents.controller import ControllerAway, ControllerRefused
+from agents.dhcp.leases import LeaseRefused, NoAnswer
+from agents.leases.account import Account
+from agents.leases.book import Answer, Book
+from agents.leases.journal import Journal, JournalError
+from agents.leases.pair import Kind
+from controller.wire.delegations import Client, Exchange, Exchanged
+from controller.wire.desired import Endpoint
+from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
+
+log = logging.getLogger(__name__)
+
+PAUSE = 0.1
+"""Seconds between two exchanges, in which more comes together."""
+
+INTERVAL = 60.0
+"""Seconds after which the controller is asked for news all the same."""
+
+PATIENCE = 1.0
+"""Seconds for which a client that nobody here knows waits for the controller's word."""
+
+
+class Exchanges(Protocol):
+    """The controller, as far as it is needed here."""
+
+    async def exchange(self, exchange: Exchange) -> Exchanged:
+        """Raises ControllerAway or ControllerRefused."""
+
+
+def since_start() -> float:
+    """Seconds since the machine started, asleep or not: a clock that nobody sets."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Lan:
+    """The leases of one endpoint. `run()` works until it is cancelled; what clients want is answered all the while."""
+
+    def __init__(
+        self, endpoint: Endpoint, directory: Path, controller: Exchanges, clock: Callable[[], float] = since_start
+    ) -> None:
+        self._endpoint, self._controller, self._clock = endpoint, controller, clock
+        self._base = int(ip_network(endpoint.prefix, strict=False).network_address)
+        self._length = ip_network(endpoint.prefix, strict=False).prefixlen
+        self._journal = Journal(directory / f"{endpoint.name}.journal")
+        if self._journal.records.get(("meta", "prefix"), endpoint.prefix) != endpoint.prefix:
+            self._journal.clear()
+        self._book = Book.kept(self._journal.records, self._journal.proven, clock())
+        self._book.keep("meta", "prefix", endpoint.prefix)
+        self._account = Account(self._book)
+        self._wake = asyncio.Event()
+        self._asked: dict[Client, tuple[asyncio.Future[None], float]] = {}
+        self._strangers: dict[Client, float] = {}
+        self._away = False
+        self._turn = 0
+
+    # Clients.
+
+    async def offer(self, request: LeaseRequest) -> LeaseGrant:
+        """As LeaseSource."""
+        client, wanted = self._client(request), self._wanted(request.address)
+        await self._get_to_know(client)
+        offered = self._book.offer(client, wanted[0] if wanted else None, self._clock())
+        if self._account.due:
+            self._wake.set()
+        return self._grant(client, self._or_refuse(offered))
+
+    async def grant(self, request: LeaseRequest) -> LeaseGrant:
+        """As LeaseSource."""
+        client, wanted = self._client(request), self._wanted(request.address)
+        await self._get_to_know(client)
+        now = self._clock()
+        answer = self._book.grant(client, request.hostname, wanted, request.renewing, now)
+        if wanted is not None and (answer is None or answer[:2] != wanted) and self._away and not self._is_ours(wanted):
+            raise NoAnswer(f"{request.address} may be this client's, and the controller cannot be asked")
+        answer = self._or_refuse(answer)
+        await self._save()
+        self._wake.set()
+        return self._grant(client, answer)
+
+    async def release(self, release: LeaseRelease) -> None:
+        """As LeaseSource."""
+        wanted = self._wanted(release.address)
+        if wanted is not None:
+            self._book.release(Client(mac=release.mac, client_id=release.client_id), *wanted, self._clock())
+            await self._save()
+            self._wake.set()
+
+    async def meet(self, client: Client) -> None:
+        """Finds out who will ask for an address before long, as far as that can be told within a moment."""
+        await self._get_to_know(client)
+
+    # The controller.
+
+    async def run(self) -> None:
+        """Exchanges news with the controller whenever there are any, and else from time to time."""
+        backoff = Backoff()
+        while True:
+            if not self._account.due and not self._asked:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(INTERVAL):
+                        await self._wake.wait()
+            self._wake.clear()
+            pause = PAUSE if await self._exchange(backoff) else backoff.delay()
+            await asyncio.sleep(pause)
+
+    async def close(self) -> None:
+        """Finishes what is being written."""
+        await self._journal.close()
+
+    async def _exchange(self, backoff: Backoff) -> bool:
+        """Returns whether all is well."""
+        now = self._clock()
+        self._book.tidy(now)
+        self._turn = max(self._turn + 1, int(now * 1e6))
+        asking = dict(self._asked)
+        sent = self._account.exchange(self._endpoint.name, self._turn, list(asking), now)
+        try:
+            await self._save()
+            answer = await self._controller.exchange(sent)
+        except (ControllerAway, ControllerRefused, JournalError) as error:
+            if not self._away:
+                log.warning("%s: leases: %s", self._endpoint.name, error)
+            self._away = True
+            self._answered(asking, known=False)
+            return False
+        if self._away:
+            log.info("%s: leases: the controller is back", self._endpoint.name)
+        self._away = False
+        backoff.reset()
+        self._account.hear(sent, answer, self._clock())
+        self._answered(asking, known=not (answer.anew or answer.resync))
+        if answer.anew:
+            log.warning("%s: leases: the controller counts this memory no longer; begun anew", self._endpoint.name)
+        try:
+            await self._save()
+        except JournalError as error:
+            log.error("%s", error)
+            return False
+        return True
+
+    def _answered(self, asking: dict[Client, tuple["asyncio.Future[None]", float]], *, known: bool) -> None:
+        now = self._clock()
+        for client, (future, _) in asking.items():
+            self._asked.pop(client, None)
+            if known:
+                self._strangers[client] = now + INTERVAL
+            if not future.done():
+                future.set_result(None)
+        if len(self._strangers) > 1000:
+            self._strangers = {client: until for client, until in self._strangers.items() if until > now}
+
+    async def _get_to_know(self, client: Client) -> None:
+        """Asks the controller who this is, unless it has just said so, and waits a moment for its answer. While it is
+        away nobody waits; it is asked all the same."""
+        now = self._clock()
+        if self._book.knows(client, now) or self._strangers.get(client, 0.0) > now:
+            return
+        if client not in self._asked:
+            self._asked[client] = asyncio.get_running_loop().create_future(), now
+            self._wake.set()
+        future, since = self._asked[client]
+        if not self._away and (patience := since + PATIENCE - now) > 0:
+            await asyncio.wait([future], timeout=patience)
+
+    async def _save(self) -> None:
+        await self._journal.keep(self._book.records())
+
+    # Addresses.
+
+    def _client(self, request: LeaseRequest) -> Client:
+        return Client(mac=request.mac, client_id=request.client_id)
+
+    def _wanted(self, address: str | None) -> tuple[int, Kind] | None:
+        """The pair's number and half that an address is."""
+        if address is None:
+            return None
+        offset = int(ip_address(address)) - self._base - 2
+        return (offset // 2, "vm" if offset % 2 else "md") if offset >= 0 else None
+
+    def _is_ours(self, wanted: tuple[int, Kind]) -> bool:
+        """Whether this agent knows that an address is not the client's: nobody but it gives it out."""
+        return self._book.room.holds(wanted[0])
+
+    def _or_refuse(self, answer: Answer | None) -> Answer:
+        if answer is not None:
+            return answer
+        if self._away:
+            raise NoAnswer("no address can be given out now, and the controller cannot be asked")
+        raise LeaseRefused(f"no pair of {self._endpoint.prefix} is free")
+
+    def _grant(self, client: Client, answer: Answer) -> LeaseGrant:
+        number, kind, device = answer
+        return LeaseGrant(
+            address=str(ip_address(self._base + 2 + 2 * number + (kind == "vm"))),
+            prefix_length=self._length,
+            gateway=self._endpoint.gateway,
+            kind=kind,
+            device=device or client.mac or client.client_id or "",
+            seconds=self._book.seconds,
+        )

@@ -1,0 +1,163 @@
+"""The blocks that an agent holds, and which pairs of them somebody new can have."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from typing import Any
+
+from controller.wire.delegations import Block, Client
+
+OFFERED = 30.0
+"""Seconds for which an offer is kept for whoever got it."""
+
+LOW = 8
+"""Free pairs below which more are asked for; an eighth of those in use comes on top, and twice as many as were taken
+between the last two exchanges."""
+
+SPARE = 4
+"""A block is given back when there would still be so many times the low mark left."""
+
+Keep = Callable[[str, str, Any], None]
+
+
+class Room:
+    """`keep` is called with what has to be on disk. A block rests until a moment on the clock, is not used before, and
+    not spoken of; one that was dropped is not used again and goes back to the controller."""
+
+    def __init__(self, keep: Keep) -> None:
+        self.blocks: dict[int, Block] = {}
+        self.dropped: set[int] = set()
+        self.without: list[tuple[int, int]] = []
+        self._keep = keep
+        self._resting: dict[int, float] = {}
+        self._free: dict[int, None] = {}
+        self._offers: OrderedDict[tuple[str | None, str | None], tuple[int, float]] = OrderedDict()
+        self._taken = self._pace = 0
+
+    def restore(self, key: str, value: Any) -> None:
+        """Takes a block in that was kept."""
+        block, until, dropped = value
+        self.blocks[int(key)] = Block(**block)
+        if until:
+            self._resting[int(key)] = until
+        if dropped:
+            self.dropped.add(int(key))
+
+    @property
+    def held(self) -> list[int]:
+        """The blocks in use."""
+        return [number for number in self.blocks if number not in self.dropped and number not in self._resting]
+
+    @property
+    def free(self) -> int:
+        """How many pairs somebody new can have."""
+        return len(self._free)
+
+    def holds(self, number: int) -> bool:
+        """Whether a pair is in a block that is in use."""
+        return any(b.first <= number < b.first + b.pairs for b in map(self.blocks.__getitem__, self.held))
+
+    def add(self, blocks: Collection[Block], taken: Collection[int]) -> None:
+        """The controller has given these."""
+        for block in blocks:
+            self.blocks[block.number] = block
+            self._resting.pop(block.number, None)
+            self.dropped.discard(block.number)
+            self._save(block.number)
+        self.count(taken)
+
+    def rest(self, until: float, taken: Collection[int]) -> None:
+        """What is free in any of them is not certain before."""
+        self._offers.clear()
+        for number in self.blocks:
+            self._resting[number] = until
+            self._save(number)
+        self.count(taken)
+
+    def wake(self, now: float, taken: Collection[int]) -> list[Block]:
+        """Ends the rest of blocks whose time is over; gives them."""
+        over = [number for number, until in self._resting.items() if until <= now]
+        for number in over:
+            del self._resting[number]
+            self._save(number)
+        if over:
+            self.count(taken)
+        return [self.blocks[number] for number in over]
+
+    def drop_spare(self, used: int) -> None:
+        """Gives up blocks that are not needed, the highest first: only such of which every pair is free."""
+        for number in sorted(self.held, reverse=True):
+            block = self.blocks[number]
+            if len(self._free) - block.pairs < SPARE * self._low(used):
+                return
+            if all(pair in self._free for pair in range(block.first, block.first + block.pairs)):
+                self.dropped.add(number)
+                for pair in range(block.first, block.first + block.pairs):
+                    del self._free[pair]
+                self._save(number)
+
+    def gone(self, blocks: Collection[int]) -> None:
+        """The controller has taken these back."""
+        for number in blocks:
+            if number in self.dropped:
+                self.dropped.discard(number)
+                del self.blocks[number]
+                self._keep("block", str(number), None)
+
+    def wanted(self, used: int) -> int:
+        """How many further blocks are wanted where `used` pairs are in use."""
+        low = self._low(used)
+        if len(self._free) >= low:
+            return 0
+        size = max((block.pairs for block in self.blocks.values()), default=LOW)
+        return -(-(2 * low - len(self._free)) // size)
+
+    def choose(self, client: Client, wanted: int | None, now: float) -> int | None:
+        """A free pair, which is kept for this client for a while: the one it was offered before, the one it wants, or
+        any."""
+        while self._offers and next(iter(self._offers.values()))[1] <= now:
+            self._free.setdefault(self._offers.popitem(last=False)[1][0])
+        key = _key(client)
+        number = self._offers.pop(key)[0] if key in self._offers else None
+        if number is None:
+            number = wanted if wanted in self._free else next(iter(self._free), None)
+        if number is not None:
+            self._free.pop(number, None)
+            self._offers[key] = number, now + OFFERED
+        return number
+
+    def take(self, number: int, client: Client | None = None) -> None:
+        """Somebody has the pair now: `client`, if it was offered to it."""
+        self._taken += 1
+        self._free.pop(number, None)
+        if client is not None:
+            self._offers.pop(_key(client), None)
+        elif key := next((key for key, (offered, _) in self._offers.items() if offered == number), None):
+            del self._offers[key]
+
+    def count(self, taken: Collection[int]) -> None:
+        """Counts anew what can be given to somebody new; `taken` are the pairs that somebody has."""
+        offered = {number for number, _ in self._offers.values()}
+        self._free = {
+            number: None
+            for key in sorted(self.held)
+            for number in range(self.blocks[key].first, self.blocks[key].first + self.blocks[key].pairs)
+            if number not in taken and number not in offered and not self._withheld(number)
+        }
+
+    def _withheld(self, number: int) -> bool:
+        return any(first <= number <= last for first, last in self.without)
+
+    def mark(self) -> None:
+        """An exchange begins: what is taken from now on is counted until the next."""
+        self._pace, self._taken = self._taken, 0
+
+    def _low(self, used: int) -> int:
+        return LOW + used // 8 + 2 * max(self._pace, self._taken)
+
+    def _save(self, number: int) -> None:
+        value = [self.blocks[number].model_dump(), self._resting.get(number, 0.0), number in self.dropped]
+        self._keep("block", str(number), value)
+
+
+def _key(client: Client) -> tuple[str | None, str | None]:
+    return (None, client.client_id) if client.client_id else (client.mac, None)

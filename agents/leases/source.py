@@ -1,0 +1,80 @@
+"""The leases of all LANs of a cloudlet: what the DHCP servers ask."""
+
+import asyncio
+import logging
+from ipaddress import ip_network
+from pathlib import Path
+
+from agents.dhcp.leases import NoAnswer
+from agents.leases.journal import JournalError
+from agents.leases.lan import Exchanges, Lan
+from controller.wire.delegations import Client
+from controller.wire.desired import Desired
+from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
+
+log = logging.getLogger(__name__)
+
+
+class Leases:
+    """A LeaseSource. Journals are in `directory`."""
+
+    def __init__(self, controller: Exchanges, directory: Path) -> None:
+        self._controller, self._directory = controller, directory
+        self._lans: dict[tuple[str, str, str], tuple[Lan, asyncio.Task[None]]] = {}
+
+    async def follow(self, desired: Desired) -> list[str]:
+        """Makes the LANs those of the desired state. Returns what could not be done."""
+        wanted = {(e.name, e.prefix, e.gateway): e for e in desired.endpoints}
+        for key in self._lans.keys() - wanted.keys():
+            await self._end(*self._lans.pop(key))
+        problems = []
+        for key in wanted.keys() - self._lans.keys():
+            if ip_network(key[1], strict=False).version != 4:
+                continue
+            try:
+                lan = Lan(wanted[key], self._directory, self._controller)
+            except (JournalError, ValueError, KeyError, TypeError) as error:
+                problems.append(f"leases of {key[0]}: {error}")
+            else:
+                task = asyncio.create_task(lan.run(), name=f"leases of {key[0]}")
+                task.add_done_callback(_complain)
+                self._lans[key] = lan, task
+        return problems
+
+    async def stop(self) -> None:
+        """Ends all of it."""
+        while self._lans:
+            await self._end(*self._lans.popitem()[1])
+
+    async def offer(self, request: LeaseRequest) -> LeaseGrant:
+        """As LeaseSource."""
+        return await self._of(request.endpoint).offer(request)
+
+    async def grant(self, request: LeaseRequest) -> LeaseGrant:
+        """As LeaseSource."""
+        return await self._of(request.endpoint).grant(request)
+
+    async def release(self, release: LeaseRelease) -> None:
+        """As LeaseSource."""
+        await self._of(release.endpoint).release(release)
+
+    async def meet(self, endpoint: str, client: Client) -> None:
+        """A client that is expected at an endpoint is known before it asks, so that it gets the right address at once
+        whether or not the controller is quick to answer then. Raises NoAnswer."""
+        await self._of(endpoint).meet(client)
+
+    def _of(self, endpoint: str) -> Lan:
+        for (name, _, _), (lan, _) in self._lans.items():
+            if name == endpoint:
+                return lan
+        raise NoAnswer(f"{endpoint} has no journal of leases")
+
+    async def _end(self, lan: Lan, task: "asyncio.Task[None]") -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await lan.close()
+
+
+def _complain(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()):
+        log.error("%s ended: %r", task.get_name(), error, exc_info=error)

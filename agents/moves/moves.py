@@ -1,0 +1,179 @@
+"""Orders carried out: one task per move, and never an older order after a newer one."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.backoff import Backoff
+from agents.hypervisors.found import Drivers
+from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
+from agents.moves.acts import carry_out, ended
+from agents.moves.fence import FENCED, Fence
+from agents.moves.journal import Entry, Journal, open_fence
+from agents.moves.place import Lessor, Place
+from agents.moves.reporter import TICK, Away, Reporter
+from agents.moves.switch import Switch
+from agents.moves.tasks import end
+from controller.wire.desired import Desired
+from controller.wire.moves import POWER, Figures, Order, Orders, Progress
+
+log = logging.getLogger(__name__)
+
+_AGAIN = 2.0  # seconds from a failed start or stop to the next one
+
+
+@dataclass
+class _Work:
+    """What is done for a move. `fence` if it is one of the fenced acts; `live` as long as the order is there and
+    nothing newer is; `older` is what it waits for."""
+
+    order: Order
+    task: "asyncio.Task[None]"
+    fence: Fence | None
+    live: bool
+    older: "tuple[asyncio.Task[None], ...]" = ()
+
+
+class Moves:
+    """One cloudlet's part in moves. `intend` takes orders, `run` works until it is cancelled; machines run on then."""
+
+    def __init__(
+        self,
+        cloudlet: str,
+        directory: Path,
+        controller: Away,
+        drivers: Drivers,
+        guest_switch: Callable[[Hypervisor], Switch] | None = None,
+        leases: Lessor | None = None,
+    ) -> None:
+        self._journal = Journal(directory, cloudlet)
+        self._place = Place(drivers, guest_switch, leases)
+        self._reporter = Reporter(cloudlet, controller, self._place)
+        self._works: dict[str, _Work] = {}
+        self._newest: dict[str, int] = {}
+
+    def know(self, desired: Desired) -> None:
+        """The cloudlet is to be so."""
+        self._place.know(desired)
+
+    def intend(self, orders: Orders) -> None:
+        """These, and no others, from now on."""
+        wanted = {order.move: order for order in orders.orders}
+        for move in self._works.keys() - wanted.keys():
+            self._let_go(self._works[move])
+        self._works = {move: work for move, work in self._works.items() if move in wanted or not work.task.done()}
+        for order in wanted.values():
+            self._take(order)
+
+    async def run(self) -> None:
+        """Works until cancelled."""
+        for entry in self._journal.open():
+            if entry.order.move not in self._works:
+                fence = self._fence(entry.order, entry)
+                task = asyncio.create_task(fence.stand())
+                self._works[entry.order.move] = _Work(entry.order, task, fence, live=False)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._reporter.run())
+                await self._place.load()
+                self._reporter.ready()
+        finally:
+            await asyncio.gather(*(end(work.task) for work in self._works.values()))
+            await self._journal.close()
+
+    def _take(self, order: Order) -> None:
+        work, entry = self._works.get(order.move), self._journal.entry(order.move)
+        newest = max(entry.order.number if entry else 0, self._newest.get(order.move, 0))
+        at_it = work is not None and work.live and work.order.number == order.number and not work.task.done()
+        # A start is no part of a move: its numbers are those of the VM's record, which may be a new one.
+        if at_it or (order.number < newest and order.act not in POWER):
+            return
+        log.info("move %s: %s %s", order.move, order.act, order.machine.name)
+        self._newest[order.move] = order.number
+        older = tuple(task for task in (*work.older, work.task) if not task.done()) if work is not None else ()
+        for task in older:
+            task.cancel()
+        entry = entry if entry is not None and entry.order.number == order.number else None
+        fence = self._fence(order, entry) if order.act in FENCED else None
+        task = asyncio.create_task(self._work(order, entry, fence, older))
+        self._works[order.move] = _Work(order, task, fence, True, older)
+
+    def _let_go(self, work: _Work) -> None:
+        """What has begun where it matters who runs the machine is brought to its end, and all else is left."""
+        if work.live and work.fence is not None and work.fence.begun:
+            return
+        self._reporter.forget(work.order.move)
+        if work.fence is not None and not work.live and not work.task.done():  # it stood guard since the start
+            work.task.cancel()
+            work.task = asyncio.create_task(work.fence.let_go())
+            work.live = True
+        elif work.live:
+            work.live = False
+            work.task.cancel()
+
+    def _fence(self, order: Order, entry: Entry | None) -> Fence:
+        return Fence(order, self._place, self._reporter, self._journal, entry)
+
+    async def _work(
+        self, order: Order, entry: Entry | None, fence: Fence | None, older: "tuple[asyncio.Task[None], ...]"
+    ) -> None:
+        """Carries one order out, or says again how that ended. Never raises: an agent has other things to do too."""
+        for task in older:
+            await end(task)
+        self._reporter.forget(order.move)
+        try:
+            if entry is not None and entry.outcome is not None and await self._stands(entry, entry.outcome):
+                await self._reporter.insist(entry.outcome)
+                await self._journal.ended(entry.outcome, told=True)
+            elif fence is not None:
+                await fence.run()
+            else:
+                await self._carry_out(order)
+        except Exception:
+            log.exception("order %d of move %s, %s of %s", order.number, order.move, order.act, order.machine.name)
+
+    async def _stands(self, entry: Entry, outcome: Progress) -> bool:
+        """Whether that outcome can be told again as it is."""
+        if outcome.state != "done":
+            return not open_fence(entry) and not _try_again(outcome)
+        try:
+            return await self._place.stands(entry.order)
+        except HypervisorError:
+            return False
+
+    async def _carry_out(self, order: Order) -> None:
+        backoff = Backoff(first=_AGAIN, cap=60.0)
+        while True:
+            try:
+                await self._journal.taken(order)
+            except HypervisorError as error:
+                outcome = ended(order, "failed", detail=str(error))
+            else:
+                outcome = await self._do(order)
+            await self._journal.ended(outcome)
+            self._reporter.forget(order.move)
+            await self._reporter.insist(outcome)
+            await self._journal.ended(outcome, told=True)
+            if not _try_again(outcome):
+                return
+            await asyncio.sleep(backoff.delay())
+
+    async def _do(self, order: Order) -> Progress:
+        """Carries it out, with a word on it at every tick."""
+        latest = [Figures()]
+        task = asyncio.create_task(carry_out(order, self._place, latest.append))
+        try:
+            while not task.done():
+                del latest[:-1]
+                self._reporter.note(ended(order, "running", figures=latest[-1]))
+                await asyncio.wait({task}, timeout=TICK)
+        finally:
+            await end(task)
+        return task.result()
+
+
+def _try_again(outcome: Progress) -> bool:
+    """Nobody orders a start or a stop again that has failed: it stays ordered."""
+    return outcome.act in POWER and outcome.state == "failed"

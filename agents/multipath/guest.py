@@ -1,0 +1,66 @@
+"""The guest's part: the program `weft-guest` in the VM, asked through the hypervisor (docs/guests.md)."""
+
+import json
+from ipaddress import ip_address
+from typing import Any
+
+from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
+from agents.multipath.segment import Address
+from agents.multipath.sockets import COMMAND, Socket, sockets
+from controller.wire.machines import NICS, Nic
+
+_PROGRAM = "weft-guest"
+_PATIENCE = 15.0  # seconds beyond those that a command may take itself: a guest may be slow after its move
+
+
+class Guest:
+    """One machine's. Everything raises HypervisorError if nobody answers, or the answer is none."""
+
+    def __init__(self, hypervisor: Hypervisor, name: str) -> None:
+        self._hypervisor, self._name = hypervisor, name
+
+    async def up(self, nic: Nic, seconds: float) -> Address:
+        """The vNIC's address, once it has one, and Multipath TCP has been told to announce it."""
+        answer = await self._ask("up", nic, str(round(seconds)), seconds=seconds + _PATIENCE)
+        return self._address(answer.get("address"), "up")
+
+    async def announce(self, nic: Nic) -> None:
+        """The vNIC's address is announced anew."""
+        await self._ask("announce", nic)
+
+    async def backup(self, nic: Nic) -> None:
+        """Nothing new goes by the vNIC's address."""
+        await self._ask("backup", nic)
+
+    async def retire(self, nic: Nic) -> None:
+        """The vNIC's address is taken back, then gone."""
+        await self._ask("retire", nic)
+
+    async def addresses(self) -> dict[Nic, Address | None]:
+        """What the vNICs have now."""
+        answer = await self._ask("addresses")
+        try:
+            given = {nic: answer[nic] for nic in NICS}
+        except KeyError as missing:
+            raise HypervisorError(f"{self._name}: {_PROGRAM} addresses says nothing of vNIC {missing}") from None
+        return {nic: None if value is None else self._address(value, "addresses") for nic, value in given.items()}
+
+    async def sockets(self) -> list[Socket]:
+        """The guest's established TCP sockets."""
+        return sockets(await self._hypervisor.guest(self._name, *COMMAND))
+
+    async def _ask(self, *arguments: str, seconds: float = _PATIENCE) -> dict[str, Any]:
+        text = await self._hypervisor.guest(self._name, _PROGRAM, *arguments, seconds=seconds)
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise HypervisorError(f"{self._name}: {_PROGRAM} {arguments[0]} answered {text[:80]!r}, which is no object")
+        return answer
+
+    def _address(self, value: object, command: str) -> Address:
+        try:
+            return ip_address(str(value))
+        except ValueError:
+            raise HypervisorError(f"{self._name}: {_PROGRAM} {command} gives no address, but {value!r}") from None

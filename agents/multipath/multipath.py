@@ -1,0 +1,31 @@
+"""The agent's own: one for all hypervisors and moves, so that what was seen at `activate` is there at `join`."""
+
+from collections.abc import Callable
+
+from agents.hypervisors.hypervisor import Hypervisor
+from agents.multipath.segment import Address
+from agents.multipath.switch import GuestSwitch
+from agents.multipath.watches import Watches
+
+
+class Multipath:
+    """`device` gives the interface of an endpoint's LAN, None if there is none here; `greet` is called with an endpoint
+    to which a machine has moved; `seconds` is how long a device may take to join; `six` gives the IPv6 address that
+    goes with another one, None if there is none."""
+
+    def __init__(
+        self,
+        device: Callable[[str], str | None],
+        greet: Callable[[str], None] = lambda endpoint: None,
+        seconds: float = 30.0,
+        six: Callable[[Address], Address | None] = lambda address: None,
+    ) -> None:
+        self._watches, self._greet, self._seconds = Watches(device, six), greet, seconds
+
+    def switch(self, hypervisor: Hypervisor) -> GuestSwitch:
+        """For machines of that hypervisor in whose guests `weft-guest` is."""
+        return GuestSwitch(hypervisor, self._watches, self._greet, self._seconds)
+
+    def close(self) -> None:
+        """Looks at nothing any more. Machines stay as they are."""
+        self._watches.close()

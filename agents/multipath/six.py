@@ -1,0 +1,19 @@
+"""The IPv6 address that goes with an IPv4 one: a pair has one number in both plans (docs/ipv6.md). Pure."""
+
+from ipaddress import IPv4Address, ip_network
+
+from agents.multipath.segment import Address
+from controller.wire.desired import Desired, Endpoint, Remote
+
+
+def six(desired: Desired | None, address: Address) -> Address | None:
+    """None if its LAN, this cloudlet's or one that shares a pool with it, has no IPv6 or is not known here."""
+    if desired is None or not isinstance(address, IPv4Address):
+        return None
+    for endpoint in desired.endpoints:
+        lans: tuple[Endpoint | Remote, ...] = (endpoint, *endpoint.remotes)
+        for lan in lans:
+            network = ip_network(lan.prefix, strict=False)
+            if lan.prefix6 is not None and address in network:
+                return ip_network(lan.prefix6, strict=False)[int(address) - int(network.network_address)]
+    return None

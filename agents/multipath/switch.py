@@ -1,0 +1,113 @@
+"""From the old address to the new one, with the guest's help (docs/multipath.md has the sequence).
+
+Every call looks first and may be made again: a restart of the agent costs what was seen on the wire, so that then the
+guest's word counts.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Self
+
+from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
+from agents.multipath.guest import Guest
+from agents.multipath.join import Join
+from agents.multipath.segment import Address
+from agents.multipath.watches import Watches
+from controller.wire.machines import Nic
+from controller.wire.moves import Figures, Order
+
+log = logging.getLogger(__name__)
+
+_AGAIN = (0.1, 0.2, 0.3, 0.4)  # seconds between announcements of an address that stays: a second in all
+_LEASE = 20.0  # seconds for the waiting vNIC to get its address
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What changes in a move that does not keep the address."""
+
+    old: Address
+    new: Address
+    linger: float
+
+    @classmethod
+    def of(cls, order: Order) -> Self | None:
+        addresses = order.addresses
+        if addresses is None or addresses.new is None:
+            return None
+        return cls(ip_address(addresses.old), ip_address(addresses.new), addresses.linger)
+
+
+class GuestSwitch:
+    """Of one hypervisor. `greet` tells a LAN's router of somebody new; `seconds` is how long a device may take to
+    join."""
+
+    def __init__(self, hypervisor: Hypervisor, watches: Watches, greet: Callable[[str], None], seconds: float) -> None:
+        self._hypervisor, self._watches, self._greet, self._seconds = hypervisor, watches, greet, seconds
+
+    async def activate(self, order: Order) -> None:
+        """The old address is announced, and the waiting vNIC gets the new one; in a move that keeps its address it is
+        announced a few times within the first second. Raises HypervisorError, also if it is another address."""
+        name, change = order.machine.name, _Change.of(order)
+        await self._hypervisor.link(name, order.serving, True)
+        await self._hypervisor.announce(name)
+        self._greet(order.endpoint)
+        if change is None:
+            for pause in _AGAIN:
+                await asyncio.sleep(pause)
+                await self._hypervisor.announce(name)
+            return
+        self._watches.of(order)
+        await self._up(order, change.new)
+
+    async def join(self, order: Order) -> Figures:
+        """How long it took, and how many connections joined. Raises NotJoined."""
+        change = _Change.of(order)
+        if change is None:
+            return Figures()
+        new = change.new
+        guest = Guest(self._hypervisor, order.machine.name)
+        join = Join(guest, self._watches.of(order), self._watches.both(change.old), self._watches.both(new))
+        figures = await join.seen(self._seconds, lambda: self._up(order, new), lambda: guest.announce(waiting(order)))
+        self._watches.end(order)
+        return figures
+
+    async def leave(self, order: Order) -> None:
+        """The old address is spare, lingers, and is gone. Raises HypervisorError, also if the new one is not there."""
+        change = _Change.of(order)
+        if change is None:
+            return
+        name, serving = order.machine.name, order.serving
+        guest = Guest(self._hypervisor, name)
+        addresses = await guest.addresses()
+        if addresses[waiting(order)] != change.new:
+            raise HypervisorError(f"{name}: vNIC {waiting(order)} has not got {change.new}, so the old address stays")
+        if addresses[serving] is not None:
+            await guest.backup(serving)
+            await asyncio.sleep(change.linger)
+            old, new = self._watches.both(change.old), self._watches.both(change.new)
+            if left := await Join(guest, None, old, new).left():
+                log.warning("move %s: %d connections of %s end with %s", order.move, left, name, change.old)
+            await guest.retire(serving)
+        await self._hypervisor.link(name, serving, False)
+
+    async def _up(self, order: Order, new: Address) -> None:
+        name, nic = order.machine.name, waiting(order)
+        guest = Guest(self._hypervisor, name)
+        await self._hypervisor.link(name, nic, True)
+        if await guest.up(nic, _LEASE) == new:
+            return
+        # What it had from a cloudlet where it was not joined: this one is to be asked anew.
+        await guest.retire(nic)
+        await self._hypervisor.link(name, nic, False)
+        await self._hypervisor.link(name, nic, True)
+        if (address := await guest.up(nic, _LEASE)) != new:
+            raise HypervisorError(f"{name}: vNIC {nic} has got {address}, and the plan says {new}")
+
+
+def waiting(order: Order) -> Nic:
+    """The vNIC that does not serve yet."""
+    return "b" if order.serving == "a" else "a"

@@ -1,0 +1,71 @@
+"""The agent's look at the wire: from when it is made until it is closed, whoever joins one address is noted."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Self
+
+from agents.multipath.ear import ear
+from agents.multipath.handshake import Handshakes, Joined
+from agents.multipath.segment import Address, SegmentError, segment
+
+_FRAME = 2048
+_AT_ONCE = 64  # frames taken before others have their turn
+
+
+class Watch:
+    """Subflows that join `address` from `peer` (None: from anybody), seen on `device`. Made in a running event loop.
+    Raises OSError if that device cannot be listened to."""
+
+    def __init__(
+        self, device: str, address: Address, peer: Address | None, open_: Callable[[str, Address], socket.socket] = ear
+    ) -> None:
+        self._handshakes = Handshakes(address, peer)
+        self._joined: list[Joined] = []
+        self._news = asyncio.Event()
+        self._socket = open_(device, address)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._socket, self._hear)
+
+    @property
+    def joined(self) -> tuple[Joined, ...]:
+        """In the order in which they were complete."""
+        return tuple(self._joined)
+
+    @property
+    def begun(self) -> int:
+        """How many handshakes have begun, and are not over."""
+        return self._handshakes.begun
+
+    async def wait(self) -> Joined:
+        """The first of them, which may have been there already."""
+        await self._news.wait()
+        return self._joined[0]
+
+    def close(self) -> None:
+        """Looks no more. Closing twice is no error."""
+        if self._socket.fileno() >= 0:
+            self._loop.remove_reader(self._socket)
+            self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _hear(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                frame = self._socket.recv(_FRAME)
+            except BlockingIOError:
+                return
+            except OSError:  # the device is gone: nobody joins over it
+                return
+            try:
+                joined = self._handshakes.see(segment(frame))
+            except SegmentError:
+                continue
+            if joined is not None:
+                self._joined.append(joined)
+                self._news.set()

@@ -1,0 +1,59 @@
+"""Rounds on their way to the controller. In memory: what an agent that ends has not reported is lost, and the next
+probes make up for it within an interval. Pure."""
+
+from collections import deque
+from itertools import islice
+
+from agents.neighbours.samples import Round
+from controller.wire.neighbours import Measurement
+
+MOST = 10_000
+"""Rounds that are kept while the controller is away: eight hours with 20 neighbours, ten minutes with 1,000."""
+
+BATCH = 1000
+"""Rounds in one report."""
+
+
+class Buffer:
+    """Rounds in the order of their numbers. Beyond `most` the oldest go, and are counted in `dropped`."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._rounds: deque[tuple[int, str, float, Round]] = deque()
+        self._number = 0
+        self.dropped = 0
+
+    def __len__(self) -> int:
+        return len(self._rounds)
+
+    def add(self, neighbour: str, at: float, round: Round) -> None:
+        """Keeps a round that ended at that time (monotonic)."""
+        self._rounds.append((self._number, neighbour, at, round))
+        self._number += 1
+        if len(self._rounds) > self._most:
+            self._rounds.popleft()
+            self.dropped += 1
+
+    def batch(self, now: float, most: int = BATCH) -> list[Measurement]:
+        """The oldest rounds, as they are reported. They stay here."""
+        return [
+            Measurement(
+                number=number,
+                neighbour=neighbour,
+                age=max(0.0, round(now - at, 3)),
+                method=found.method,
+                sent=found.sent,
+                received=found.received,
+                min_ms=found.min_ms,
+                median_ms=found.median_ms,
+                p95_ms=found.p95_ms,
+                jitter_ms=found.jitter_ms,
+            )
+            for number, neighbour, at, found in islice(self._rounds, most)
+        ]
+
+    def acknowledge(self, number: int, *, refused: bool = False) -> None:
+        """All up to that number are the controller's, or it will never take them."""
+        while self._rounds and self._rounds[0][0] <= number:
+            self._rounds.popleft()
+            self.dropped += refused

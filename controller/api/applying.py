@@ -1,0 +1,244 @@
+"""A policy on its way into force: looked at against the region as it is, refused or taken in one change."""
+
+import asyncio
+import difflib
+import hashlib
+import json
+from dataclasses import dataclass, replace
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.api import etags
+from controller.api.errors import of_place
+from controller.changes import Changes
+from controller.core import consents, lease_hits, policies
+from controller.core.disconnects import Disconnect, disconnects, losing
+from controller.core.intent import Intent
+from controller.core.lease_hits import Hit
+from controller.core.plans import Plan
+from controller.core.policies import PolicyEdit
+from controller.core.policy import Policy, PolicyError, PolicyInvalid
+from controller.core.promises import Region as Proof
+from controller.core.promises import Result, run
+from controller.core.proximity.nearness import Medians
+from controller.core.tenants import waiting
+from controller.db import events, leases
+from controller.db import policies as table
+from controller.db.base import now
+from controller.db.engine import Database
+from controller.db.policies import PolicyRow
+from controller.outcomes import Steps
+from controller.policies import InForce, medians
+from controller.problems import Problem
+
+MOST = 20
+"""Endpoints that an event names in its text."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the operator holds the controller to. `strict`: warnings refuse; `allow_disconnect`: devices may lose their
+    VMs; `planned`: only if the plan is still the one of that mark; `based_on`: only if the policy in force is still the
+    one with that entity tag. `note` goes into the history. `hold_back`: endpoints in force whose tenants are asked from
+    now on are cut off; `counted_by` is who says that these have consented."""
+
+    strict: bool = False
+    allow_disconnect: bool = False
+    planned: str | None = None
+    based_on: str | None = None
+    note: str = ""
+    hold_back: bool = False
+    counted_by: str | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a policy would do to the region as it was: `before`. `unconsented` are the endpoints that are in force, and
+    to which nobody has consented, though their tenants are asked from now on."""
+
+    before: Intent
+    in_force: InForce
+    result: PolicyEdit
+    disconnects: tuple[Disconnect, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    tests: tuple[Result, ...] = ()
+    unconsented: tuple[str, ...] = ()
+
+    @property
+    def planned(self) -> str:
+        """The mark of the plan: the generation that it was made at, and a digest of what it says."""
+        said = [Steps.of(self.result.plan).model_dump(), [vars(d) for d in self.disconnects]]
+        said += [list(self.unconsented)] if self.unconsented else []
+        digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        return f"{self.before.generation}-{digest[:12]}"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a look begins with: the region, the policy in force, and round trips where pools go by them."""
+
+    intent: Intent
+    in_force: InForce
+    medians: Medians
+
+
+class Application:
+    """One attempt at putting a policy into force, or at finding out what that would do."""
+
+    def __init__(self, changes: Changes, policy: Policy, text: str, terms: Terms) -> None:
+        self.policy, self.text, self.terms = policy, text, terms
+        self.row: PolicyRow | None = None
+        self.look = Look(changes.intent, InForce(), PolicyEdit(Plan(), changes.intent))
+        self._changes, self._looked = changes, False
+
+    async def foresee(self, database: Database) -> Look:
+        """What the policy would do now, before it is this change's turn: nobody waits for it. No transaction is open
+        while it is worked out, which in a large region takes longer than the database lets one be idle. Raises
+        PolicyInvalid for what is wrong with it, tests that fail included."""
+        async with database.read() as session:
+            known = await self._known(session)
+        worked_out = await self._work_out(known)
+        async with database.read() as session:
+            return await self._conclude(session, known, worked_out)
+
+    async def see(self, session: AsyncSession) -> Look:
+        """The same inside a transaction: what was foreseen, or all anew if the region has changed since."""
+        if self._looked and self.look.before is self._changes.intent:
+            return self.look
+        known = await self._known(session)
+        return await self._conclude(session, known, await self._work_out(known))
+
+    async def _known(self, session: AsyncSession) -> Known:
+        in_force = await self._changes.policies.load(session)
+        return Known(self._changes.intent, in_force, await medians(session, self.policy.rules))
+
+    async def _work_out(self, known: Known) -> tuple[PolicyEdit, tuple[Result, ...]]:
+        intent, rules = known.intent, self.policy.rules
+        if (who := self.terms.counted_by) is not None:
+            intent = consents.counted(intent, consents.cut_off(intent, rules), who)
+        result = await asyncio.to_thread(policies.apply, intent, self.policy, known.medians, strict=self.terms.strict)
+        if known.in_force.text == self.text:
+            result = replace(result, intent=result.intent.but(policy=intent.policy))
+        return result, await asyncio.to_thread(run, self.policy, Proof(result.intent, known.medians))
+
+    async def _conclude(
+        self, session: AsyncSession, known: Known, worked_out: tuple[PolicyEdit, tuple[Result, ...]]
+    ) -> Look:
+        intent, (result, tests) = known.intent, worked_out
+        devices = await leases.apart(session, losing(intent, result.intent), now())
+        was, will = intent.policy.addresses, self.policy.rules.addresses
+        held = await leases.held(session, lease_hits.touched(was, will), now())
+        cut_off = tuple(disconnects(intent, result.intent, devices))
+        self._looked = True
+        hits, unconsented = lease_hits.hits(was, will, held), consents.cut_off(intent, self.policy.rules)
+        self.look = Look(intent, known.in_force, result, cut_off, tuple(hits), tests, tuple(unconsented))
+        return self.look
+
+    async def rehearsing(self, session: AsyncSession) -> None:
+        """Guards a rehearsal: tests that fail refuse, whatever else would refuse is for the plan to show."""
+        refuse_failing(await self.see(session))
+
+    async def applying(self, session: AsyncSession) -> None:
+        """Guards an application."""
+        row = (await self._changes.policies.load(session)).row
+        if (base := self.terms.based_on) is not None and base.strip() not in ("*", etag(row)):
+            raise await self._outdated(session, row, base)
+        look = await self.see(session)
+        refuse_failing(look)
+        if (planned := self.terms.planned) is not None and _digest(planned) != _digest(look.planned):
+            then, here = planned.partition("-")[0], look.before.generation
+            raise Problem(
+                409,
+                f"The plan made at generation {then} does not hold any more: at generation {here}, where the region is "
+                "now, the policy would do something else. Plan again.",
+                slug="plan-changed",
+            )
+        if look.unconsented and not (self.terms.hold_back or self.terms.counted_by):
+            raise self._unconsented(look)
+        if look.disconnects and not self.terms.allow_disconnect:
+            raise self._cutting_off(look)
+
+    def edit(self, _intent: Intent) -> Intent:
+        """The intent under the policy, as it was seen."""
+        return self.look.result.intent
+
+    async def record(self, session: AsyncSession, intent: Intent) -> None:
+        """Keeps the policy with its change. One that was in force as it is, word for word, is not kept again."""
+        look = self.look
+        if intent.generation == look.before.generation:
+            self.row = look.in_force.row
+            return
+        summary = Steps.of(look.result.plan).model_dump(mode="json")
+        name, number = self.policy.file, intent.generation
+        self.row = row = await table.add(session, name, self.text, number, note=self.terms.note, summary=summary)
+        text = f"policy {name} is in force as revision {row.id} at generation {number}"
+        await events.add(session, "policy-applied", name, text, revision=row.id, generation=number)
+        if look.unconsented:
+            who = ", ".join(look.unconsented[:MOST]) + ("…" if len(look.unconsented) > MOST else "")
+            by = self.terms.counted_by
+            kind, text = ("counted", f"counted as consented by {by}: ") if by else ("awaited", "held back: ")
+            await events.add(session, f"consent-{kind}", name, text + who, endpoints=list(look.unconsented))
+
+    def place(self, one: Disconnect) -> PolicyError:
+        """What a disconnect is to be blamed on: the pool that the policy takes apart, or that it lacks."""
+        sentence = (
+            f"device {one.device} at {one.md} would be cut off from its VM at {one.vm}: "
+            f"they share {one.vcp} and would share no pool"
+        )
+        named = one.vcp in self.policy.rules.vcps
+        return self.policy.error(("vcps", one.vcp, "members") if named else ("vcps",), sentence)
+
+    def _cutting_off(self, look: Look) -> Problem:
+        places = [of_place(self.place(one)) for one in look.disconnects[:200]]
+        who = "1 device" if len(look.disconnects) == 1 else f"{len(look.disconnects)} devices"
+        detail = f"The policy would cut {who} off from a running VM, which needs allow_disconnect."
+        return Problem(409, detail, places, slug="disconnects")
+
+    def _unconsented(self, look: Look) -> Problem:
+        endpoints = [look.before.endpoints[name] for name in look.unconsented[:200]]
+        places = [of_place(self.policy.error(("tenants", e.tenant or "", "consent"), waiting(e))) for e in endpoints]
+        who = "1 endpoint" if len(look.unconsented) == 1 else f"{len(look.unconsented)} endpoints"
+        detail = f"The policy would hold {who} back that are in force, which needs hold_back, or count_consented."
+        return Problem(409, detail, places, slug="unconsented")
+
+    async def _outdated(self, session: AsyncSession, row: PolicyRow | None, base: str) -> Problem:
+        """Somebody else was quicker: says who, and what the difference is to what this one is based on."""
+        there = f"revision {row.id} ({row.filename}, {row.applied_at:%Y-%m-%d %H:%M:%S} UTC)" if row else "none"
+        detail = f"Another policy has come into force meanwhile: {there}."
+        known = await _based_on(session, base)
+        if known is None and base.strip() != etag(None):
+            return Problem(412, f"{detail} Yours is based on one that was never in force here. Plan again.")
+        number, text = (known.id, known.text) if known else (0, "")
+        mine = f"revision {number}" if known else "none"
+        told = f"{detail} Yours is based on {mine}: bring the changes of the diff into yours, and plan again."
+        return Problem(412, told, diff=unified(text, row.text if row else "", number, row.id if row else 0))
+
+
+def _digest(planned: str) -> str:
+    """What a mark says of the plan, whenever it was made."""
+    return planned.partition("-")[2]
+
+
+def refuse_failing(look: Look) -> None:
+    """Raises PolicyInvalid for tests inside the policy that fail."""
+    if failing := [test.said for test in look.tests if test.refuses]:
+        raise PolicyInvalid(failing)
+
+
+def unified(before: str, after: str, one: int, other: int) -> str:
+    """What was changed from one revision's text to another's, as `diff -u` says it."""
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), f"revision {one}", f"revision {other}", lineterm=""
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def etag(row: PolicyRow | None) -> str:
+    """The entity tag of the policy in force; there is one also before the first."""
+    return '"0-0"' if row is None else etags.etag(row)
+
+
+async def _based_on(session: AsyncSession, tag: str) -> PolicyRow | None:
+    number = tag.strip().strip('"').rpartition("-")[2]
+    row = await table.get(session, int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else None
+    return row if row is not None and etag(row) == tag.strip() else None

@@ -1,0 +1,99 @@
+"""The audit log."""
+
+import asyncio
+import json
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from controller.api import pages
+from controller.api.access import Operator, Running
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.core.audit import Chain
+from controller.db import audit as table
+from controller.db.audit import AuditRow
+
+router = APIRouter(prefix="/api/v1/audit", tags=["audit"], dependencies=[Operator])
+
+Wanted = Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+class Entry(BaseModel):
+    """Who did what. `asked` is the body of the request without secrets, or its digest; `before` and `after` what it has
+    changed, by kind and name. `seal` is a SHA-256 over all that, and the seal before."""
+
+    number: int
+    at: datetime
+    who: str
+    method: str
+    path: str
+    status: int
+    asked: Any
+    before: Any
+    after: Any
+    seal: str
+
+
+class Flaw(BaseModel):
+    """The first entry that is not as it was sealed."""
+
+    number: int
+    reason: str
+
+
+class Verification(BaseModel):
+    """What was found. `number` and `seal` are those of the last entry that is sound: note them elsewhere, and ask with
+    them later."""
+
+    entries: int
+    number: int
+    seal: str
+    flaw: Flaw | None
+
+
+@router.get("", responses=errors(), summary="List the audit log")
+async def index(
+    region: Running,
+    who: Wanted = None,
+    method: Wanted = None,
+    under: Annotated[Wanted, Query(description="How the path begins.")] = None,
+    status: Annotated[int | None, Query(ge=100, le=599)] = None,
+    limit: pages.Limit = 100,
+    cursor: pages.Cursor = None,
+) -> Page[Entry]:
+    """The latest first."""
+    below = None if cursor is None else pages.after_number(cursor)
+    async with region.database.read() as session:
+        rows = await table.page(session, below, limit + 1, who, method, under, status)
+    return pages.page(rows, limit, lambda row: row.number, _shown)
+
+
+@router.get("/verification", responses=errors(), summary="Verify the audit log")
+async def verify(
+    region: Running,
+    number: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="An entry that was noted before.")] = None,
+    seal: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$", description="Its seal.")] = None,
+) -> Verification:
+    """Works the whole chain out again. With a noted entry it shows too that nothing up to that one was made anew."""
+    chain, flaw, entries = Chain(), None, 0
+    async with region.database.read() as session:
+        async for row in table.walk(session):
+            entries += 1
+            reason = chain.follow(row.entry, row.seal)
+            if reason is None and seal is not None and row.number == number and row.seal != seal:
+                reason = f"entry {number} has another seal than the one noted"
+            if reason is not None:
+                flaw = Flaw(number=min(row.number, chain.number + 1), reason=reason)
+                break
+            if entries % table.BATCH == 0:
+                await asyncio.sleep(0)
+    if flaw is None and number is not None and number > chain.number:
+        flaw = Flaw(number=chain.number + 1, reason=f"entry {number} was noted, but the log ends with {chain.number}")
+    return Verification(entries=entries, number=chain.number, seal=chain.seal, flaw=flaw)
+
+
+def _shown(row: AuditRow) -> Entry:
+    return Entry(**vars(row.entry) | json.loads(row.details), seal=row.seal)

@@ -1,0 +1,58 @@
+"""Consent of tenants to their endpoints. Who wants to be asked is said in the policy; who is not held back need not
+be asked, and may consent beforehand."""
+
+import asyncio
+from contextlib import suppress
+from contextvars import Context
+
+from fastapi import APIRouter
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.api.access import Calling, Operator, Running
+from controller.api.openapi import errors
+from controller.api.types import NamePath
+from controller.changes import Edit
+from controller.core import consents
+from controller.core.intent import Intent
+from controller.core.refusals import Refused
+from controller.core.roles import Caller
+from controller.core.trials import OnTrial
+from controller.db import events
+from controller.outcomes import ChangeResult
+from controller.region import Region
+
+router = APIRouter(prefix="/api/v1/endpoints/{name}/consent", tags=["consents"], dependencies=[Operator])
+
+
+@router.post("", status_code=201, responses=errors(404, 409), summary="Consent to an endpoint")
+async def give(name: NamePath, region: Running, caller: Calling) -> ChangeResult:
+    """With a token of the endpoint's tenant. It comes into force, and joins the pools where the policy wants it; the
+    answer is as that of a join. An admin can consent in the tenant's name, and that is written down."""
+    return await _change(region, name, caller, "given", lambda intent: consents.give(intent, name, caller))
+
+
+@router.delete("", responses=errors(404, 409), summary="Withdraw the consent to an endpoint")
+async def withdraw(name: NamePath, region: Running, caller: Calling) -> ChangeResult:
+    """If the tenant wants to be asked it leaves all pools, and is held back. A change that is on trial is rolled back
+    for that: nothing can be built on it, and a tenant does not wait for it."""
+    while True:
+        try:
+            return await _change(region, name, caller, "withdrawn", lambda intent: consents.withdraw(intent, name))
+        except OnTrial as there:
+            await _end(region, there.trial.generation, f"the consent to {name} is withdrawn")
+
+
+async def _change(region: Region, name: str, caller: Caller, done: str, edit: Edit) -> ChangeResult:
+    async def also(session: AsyncSession, intent: Intent) -> None:
+        endpoint = intent.endpoints[name]
+        who = consents.signature(caller, endpoint)
+        text = f"consent of tenant {endpoint.tenant} to {name} was {done} by {who}"
+        await events.add(session, f"consent-{done}", name, text, tenant=endpoint.tenant, by=who)
+
+    return await region.changes.apply(edit, f"consent to {name} {done}", also)
+
+
+async def _end(region: Region, trial: int, why: str) -> None:
+    """Rolls back, as something that is done by itself: the request is about the consent, and nothing else."""
+    with suppress(Refused):  # somebody was quicker
+        await asyncio.create_task(region.changes.retract(trial, why), context=Context())

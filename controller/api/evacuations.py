@@ -1,0 +1,29 @@
+"""Evacuations: all VMs leave a cloudlet."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from controller.api.access import Operator, Running
+from controller.api.moves import Move, shown_as
+from controller.api.openapi import errors
+from controller.api.types import NamePath
+
+router = APIRouter(prefix="/api/v1/cloudlets/{name}/evacuation", tags=["moves"], dependencies=[Operator])
+
+
+class Evacuation(BaseModel):
+    """The moves that were started, in the order in which they have their turns; `moving` are VMs that were being moved
+    already, `stranded` those that there is no place for, or that are unresponsive: they may run, but cannot be moved.
+    """
+
+    moves: list[Move]
+    moving: list[str]
+    stranded: list[str]
+
+
+@router.post("", status_code=201, responses=errors(404, 409), summary="Evacuate a cloudlet")
+async def create(name: NamePath, region: Running) -> Evacuation:
+    """Every VM that runs there moves to a possible neighbour: to its device if that is at one, else where it arrives
+    first."""
+    found = await region.evacuations.begin(name)
+    return Evacuation(moves=[shown_as(row) for row in found.moves], moving=found.moving, stranded=found.stranded)

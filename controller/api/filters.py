@@ -1,0 +1,113 @@
+"""What PEs filter so that access rules hold: as it is, with what was counted, and as a plan tells it."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import chain, islice
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from controller.api import pages
+from controller.api.access import Operator, Running
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.api.types import NameFilter
+from controller.core.filters import differences, filters, told
+from controller.core.flowspec import FlowSpec
+from controller.core.intent import Intent
+from controller.db import filters as table
+from controller.wire.access import AccessReport, Counted, FlowFamily
+
+router = APIRouter(prefix="/api/v1/filters", tags=["policy"], dependencies=[Operator])
+
+TOLD = 100
+"""Of all specifications of a plan; beyond that there are their numbers."""
+
+
+class Filtered(BaseModel):
+    """How many Flowspec specifications (RFC 8955) the PE of an endpoint is given, how many are taken from it, and the
+    first of them in words, with the sign that diff uses."""
+
+    endpoint: str
+    new: int
+    gone: int
+    specifications: list[str]
+
+
+class Filter(BaseModel):
+    """A Flowspec specification (RFC 8955) that the PE of `endpoint` filters by what comes out of its tunnels: in words,
+    and as it is in BGP (`nlri`, `actions`; hex). `in_kernel` is null until its agent has said what it filters; what was
+    counted is null where it is not in the kernel, and begins anew when the specification does."""
+
+    endpoint: str
+    number: int
+    specification: str
+    family: FlowFamily
+    nlri: str
+    actions: list[str]
+    in_kernel: bool | None
+    packets: int | None
+    bytes: int | None
+    dropped: int | None = Field(description="Packets that matched and did not pass.")
+    at: datetime | None = Field(description="When the agent said so.")
+
+
+Reports = dict[str, tuple[AccessReport, datetime]]
+
+
+@router.get("", responses=errors(), summary="List filters")
+async def index(
+    region: Running, endpoint: NameFilter = None, limit: pages.Limit = 100, cursor: pages.Cursor = None
+) -> Page[Filter]:
+    """What access rules come to, by the endpoint to which it is on its way."""
+    intent = region.intent
+    name, _, number = pages.after(cursor).partition(" ")
+    found = list(islice(_behind(intent, endpoint, name, int(number) if number.isdecimal() else -1), limit + 1))
+    cloudlets = {intent.endpoints[name].cloudlet for name, _, _ in found}
+    async with region.database.read() as session:
+        reports = await table.load(session, cloudlets)
+    return pages.page(found, limit, lambda one: f"{one[0]} {one[1]}", lambda one: _shown(intent, reports, *one))
+
+
+def _behind(intent: Intent, only: str | None, name: str, number: int) -> Iterator[tuple[str, int, FlowSpec]]:
+    names = sorted(intent.endpoints) if only is None else [only] * (only in intent.endpoints)
+    for endpoint in names[bisect_left(names, name) :]:
+        for i, spec in enumerate(filters(intent, [endpoint]).get(endpoint, ())):
+            if (endpoint, i) > (name, number):
+                yield endpoint, i, spec
+
+
+def _shown(intent: Intent, reports: Reports, endpoint: str, number: int, spec: FlowSpec) -> Filter:
+    as_told = told(spec)
+    report, at = reports.get(intent.endpoints[endpoint].cloudlet, (None, None))
+    counted = _counted(report, endpoint, as_told.family, as_told.nlri) if report else None
+    return Filter(
+        endpoint=endpoint,
+        number=number,
+        specification=str(spec),
+        family=as_told.family,
+        nlri=as_told.nlri,
+        actions=as_told.actions,
+        in_kernel=None if report is None else counted is not None,
+        packets=counted and counted.packets,
+        bytes=counted and counted.bytes,
+        dropped=counted and counted.dropped,
+        at=at,
+    )
+
+
+def _counted(report: AccessReport, endpoint: str, family: FlowFamily, nlri: str) -> Counted | None:
+    wanted = endpoint, family, nlri
+    return next((one for one in report.filters if (one.endpoint, one.family, one.nlri) == wanted), None)
+
+
+def filtered(before: Intent, after: Intent) -> list[Filtered]:
+    """By endpoint; those of which nothing changes are left out."""
+    told, found = 0, []
+    for one in differences(before, after):
+        words = chain((f"- {spec}" for spec in one.gone), (f"+ {spec}" for spec in one.new))
+        some = list(islice(words, TOLD - told))
+        told += len(some)
+        found.append(Filtered(endpoint=one.endpoint, new=len(one.new), gone=len(one.gone), specifications=some))
+    return found

@@ -1,0 +1,208 @@
+"""Moves: VMs on their way from one cloudlet to another."""
+
+from collections.abc import AsyncGenerator
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+from starlette.responses import JSONResponse, Response
+
+from controller.api import pages, streams
+from controller.api.access import Operator, Running, Still
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.api.types import Body, Name, NameFilter, NamePath, Text
+from controller.core.refusals import missing
+from controller.core.saga import Phase, Step
+from controller.db import moves as table
+from controller.db.moves import MoveRow, StepRow
+from controller.db.trouble import Unavailable
+from controller.problems import FieldError, Problem
+from controller.region import Region
+from controller.wire.moves import Figures
+
+router = APIRouter(prefix="/api/v1/moves", tags=["moves"], dependencies=[Operator])
+
+EXAMPLE: JsonDict = {"vm": "v1", "endpoint": "c2-lan"}
+
+
+class NewMove(Body):
+    """A VM is to move to an endpoint. `keep`: with its address. `linger`: seconds that the old address lives on after
+    the device has joined the new one; left out: as the policy says."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    vm: Name
+    endpoint: Name
+    keep: bool = False
+    linger: Annotated[float | None, Field(ge=0, le=86400)] = None
+    reason: Text = ""
+
+
+class Move(BaseModel):
+    """`state`: waiting (for its turn), moving, undoing, done, undone. `step` is where it is; after the end `normal`, or
+    what a cloudlet has still to clear away. `reason`: why it did not end as it was meant to. `at` is the endpoint where
+    the VM is, `address` what it is known by; `figures` and `seconds` are of all that was copied, by step."""
+
+    name: str
+    vm: str
+    device: str
+    source: str
+    destination: str
+    endpoint: str
+    state: Phase
+    step: Step
+    reason: str
+    asked_by: str
+    keep: bool
+    at: str
+    address: str
+    new_address: str | None
+    pool: str | None
+    order: int
+    seconds: float
+    figures: dict[str, Figures]
+    created_at: datetime
+    changed_at: datetime
+    ended_at: datetime | None
+
+
+class StepOf(BaseModel):
+    """A step that was begun, or its undoing; `state` running, done, failed, refused, skipped or given up."""
+
+    step: str
+    undoing: bool
+    state: str
+    detail: str
+    figures: Figures
+    began_at: datetime
+    ended_at: datetime | None
+    seconds: float | None
+
+
+class MoveInFull(Move):
+    """With all of its steps, in their order."""
+
+    steps: list[StepOf]
+
+
+@router.post("", status_code=201, responses=errors(409), summary="Start a move")
+async def create(body: NewMove, region: Running) -> Move:
+    """It waits for its turn: the policy says how many use a link, and a cloudlet, at a time."""
+    row = await region.moves.start(
+        body.vm, body.endpoint, keep=body.keep, linger=body.linger, asked_by="operator", reason=body.reason
+    )
+    return shown_as(row)
+
+
+@router.get("", responses=errors(), summary="List moves")
+async def index(
+    region: Running,
+    vm: NameFilter = None,
+    cloudlet: NameFilter = None,
+    state: Annotated[list[Phase] | None, Query(max_length=5)] = None,
+    limit: pages.Limit = 100,
+    cursor: pages.Cursor = None,
+) -> Page[Move]:
+    """The latest first; those from or to a cloudlet, in any of these states."""
+    before = _before(cursor)
+    async with region.database.read() as session:
+        rows = await table.page(session, before, limit + 1, vm, cloudlet, state or ())
+    return pages.page(rows, limit, lambda row: f"{row.created_at.isoformat()} {row.name}", shown_as)
+
+
+@router.get(
+    "/{name}",
+    response_model=MoveInFull,
+    responses=errors(404) | {200: {"content": streams.CONTENT, "description": "The move, or a stream of it."}},
+    summary="Show or follow a move",
+)
+async def show(name: NamePath, request: Request, region: Running, still: Still) -> Response:
+    """If `Accept` asks for `text/event-stream`: the same document as an event named `move` at once and whenever it has
+    changed, until the move is over."""
+    shown = await _in_full(region, name)
+    if "text/event-stream" in request.headers.get("accept", ""):
+        return streams.respond(streams.while_allowed(_stream(region, name), still))
+    return JSONResponse(shown.model_dump(mode="json"))
+
+
+@router.delete("/{name}", responses=errors(404, 409), summary="Cancel a move")
+async def cancel(name: NamePath, region: Running) -> Move:
+    """As long as the VM runs at the source and is not about to be stopped there; what was done is undone."""
+    return shown_as(await region.moves.cancel(name, "an operator cancelled it"))
+
+
+async def _in_full(region: Region, name: str) -> MoveInFull:
+    async with region.database.read() as session:
+        row = await table.get(session, name)
+        steps = await table.steps(session, name)
+    if row is None:
+        raise missing("move", name)
+    return MoveInFull(**shown_as(row).model_dump(), steps=[_step(step) for step in steps])
+
+
+async def _stream(region: Region, name: str) -> AsyncGenerator[bytes, None]:
+    told = ""
+    with region.bell.listen() as wake:
+        yield streams.OPENING
+        while True:
+            try:
+                shown = await _in_full(region, name)
+            except Unavailable:  # whoever follows comes back
+                return
+            document = shown.model_dump_json()
+            if document != told:
+                told = document
+                yield streams.event("move", None, document)
+            if shown.state.over:
+                return
+            match await streams.woken(wake, region.stopping):
+                case False:
+                    return
+                case None:
+                    yield streams.COMMENT
+
+
+def _before(cursor: str | None) -> tuple[datetime, str] | None:
+    if not (key := pages.after(cursor)):
+        return None
+    at, _, name = key.partition(" ")
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None or not name:
+        raise Problem(422, "The cursor is not one of ours.", [FieldError(field="cursor", message="not a cursor")])
+    return moment, name
+
+
+def shown_as(row: MoveRow) -> Move:
+    saga = row.kept
+    same = ("name", "vm", "device", "source", "destination", "state", "step", "reason", "asked_by", "created_at")
+    end = row.ended_at or row.changed_at
+    return Move(
+        **{name: getattr(row, name) for name in (*same, "changed_at", "ended_at")},
+        endpoint=saga.plan.destination.endpoint,
+        keep=saga.plan.keep,
+        at=saga.here.endpoint,
+        address=saga.address,
+        new_address=saga.new,
+        pool=saga.pool,
+        order=saga.number,
+        seconds=max((end - row.created_at).total_seconds(), 0.0),
+        figures={str(step): figures for step, figures in saga.figures.items()},
+    )
+
+
+def _step(row: StepRow) -> StepOf:
+    known: dict[str, Any] = {name: getattr(row, name) for name in ("step", "undoing", "state", "detail")}
+    seconds = (row.ended_at - row.began_at).total_seconds() if row.ended_at else None
+    return StepOf(
+        **known,
+        figures=Figures.model_validate(row.figures),
+        began_at=row.began_at,
+        ended_at=row.ended_at,
+        seconds=None if seconds is None else max(seconds, 0.0),
+    )

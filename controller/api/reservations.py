@@ -1,0 +1,90 @@
+"""Reservations of pairs, ahead of a device that is about to come."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from controller.api import pages
+from controller.api.access import Operator, Running
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.api.types import Body, IdPath, Name, NameFilter
+from controller.core.addresses import address6
+from controller.db import pairs as table
+from controller.db.base import now
+from controller.db.pairs import PairRow
+from controller.region import Region
+
+router = APIRouter(prefix="/api/v1/reservations", tags=["addresses"], dependencies=[Operator])
+
+EXAMPLE: JsonDict = {"endpoint": "c2-lan", "device": "m1", "seconds": 600}
+
+
+class NewReservation(Body):
+    """Keeps the device's pair at a LAN for so long."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    endpoint: Name
+    device: Name
+    seconds: Annotated[int, Field(ge=1, le=30 * 86400)] = 900
+
+
+class Reservation(BaseModel):
+    """All addresses of the pair are the device's, and its VM's, until `held_until` at least; `md6` and `vm6` where the
+    LAN has IPv6."""
+
+    id: int
+    endpoint: str
+    device: str
+    md: str
+    vm: str
+    md6: str | None
+    vm6: str | None
+    held_until: datetime
+
+
+@router.post("", status_code=201, responses=errors(409), summary="Reserve a pair")
+async def create(body: NewReservation, region: Running) -> Reservation:
+    """The device's old pair if it had one there. Repeating it moves the end."""
+    return _shown(await region.reservations.make(body.endpoint, body.device, body.seconds), region)
+
+
+@router.get("", responses=errors(), summary="List reservations")
+async def index(
+    region: Running,
+    endpoint: NameFilter = None,
+    device: NameFilter = None,
+    limit: pages.Limit = 100,
+    cursor: pages.Cursor = None,
+) -> Page[Reservation]:
+    """Those whose time is not over."""
+    async with region.database.read() as session:
+        rows = await table.page_reserved(session, pages.after_number(cursor), limit + 1, now(), endpoint, device)
+    rows = [row for row in rows if row.endpoint in region.intent.endpoints]
+    return pages.page(rows, limit, lambda row: row.id, lambda row: _shown(row, region))
+
+
+@router.delete("/{id}", status_code=204, responses=errors(404), summary="Give a reservation up")
+async def give_up(id: IdPath, region: Running) -> None:
+    """Leases on the pair go on."""
+    await region.reservations.give_up(id)
+
+
+def _shown(row: PairRow, region: Region) -> Reservation:
+    lan = region.intent.endpoints[row.endpoint]
+    md, vm = (str(address) for address in lan.plan.pair(row.number))
+    assert row.device is not None and row.held_until is not None  # static hosts' pairs are not reserved
+    return Reservation(
+        id=row.id,
+        endpoint=row.endpoint,
+        device=row.device,
+        md=md,
+        vm=vm,
+        md6=address6(lan.prefix, lan.prefix6, md),
+        vm6=address6(lan.prefix, lan.prefix6, vm),
+        held_until=row.held_until,
+    )

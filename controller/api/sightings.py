@@ -1,0 +1,67 @@
+"""Sightings: where devices are taken to be, and where they were last seen."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from controller.api import pages
+from controller.api.access import Operator, Running
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.api.types import NameFilter
+from controller.core import sightings
+from controller.db import sightings as table
+from controller.db.base import now
+from controller.wire.sightings import How
+
+router = APIRouter(prefix="/api/v1/sightings", tags=["sightings"], dependencies=[Operator])
+
+
+class Place(BaseModel):
+    """The device is taken to be at `endpoint` since `since` (null: nowhere yet). It was last seen at `seen_endpoint`,
+    there and nowhere else since `seen_since`, the last time at `at`: it was leased an address, or had it confirmed
+    (`lease`), or a packet made us find its lease (`packet`). `turns`: how often it went elsewhere lately."""
+
+    endpoint: str | None
+    since: datetime | None
+    seen_endpoint: str
+    seen_since: datetime
+    at: datetime
+    how: How
+    turns: Annotated[
+        float, Field(description="The more, the longer it has to stay; forgotten by half in half an hour.")
+    ]
+
+    @classmethod
+    def of(cls, place: sightings.Place) -> "Place":
+        """A place, as it is told."""
+        values = {name: getattr(place, name) for name in Place.model_fields}
+        return cls(**values | {"turns": round(sightings.turns(place, now()), 2)})
+
+
+class Sighting(Place):
+    """A device's place."""
+
+    device: str
+
+
+@router.get("", responses=errors(), summary="List sightings")
+async def index(
+    region: Running,
+    device: NameFilter = None,
+    endpoint: NameFilter = None,
+    settled: Annotated[bool | None, Query(description="Only those that are, or are not, where they were seen.")] = None,
+    limit: pages.Limit = 100,
+    cursor: pages.Cursor = None,
+) -> Page[Sighting]:
+    """One of each device that was ever seen, by its name. `endpoint`: taken to be there, or last seen there."""
+    async with region.database.read() as session:
+        rows = await table.page(session, pages.after(cursor), limit + 1, device, endpoint, settled)
+    return pages.page(
+        rows,
+        limit,
+        lambda row: row.device,
+        lambda row: Sighting(device=row.device, **Place.of(row.place).model_dump()),
+    )

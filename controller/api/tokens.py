@@ -1,0 +1,86 @@
+"""API tokens: what people and programs call this API with."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from controller.api import pages
+from controller.api.access import Operator, Running
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.api.types import Body, Name, NamePath
+from controller.core.roles import Role
+from controller.db import tokens as table
+from controller.db.base import now
+from controller.db.tokens import TokenRow
+
+router = APIRouter(prefix="/api/v1/tokens", tags=["tokens"], dependencies=[Operator])
+
+DAY = 86_400
+EXAMPLE: JsonDict = {"name": "dashboard", "role": "viewer", "seconds": 30 * DAY}
+
+
+class NewToken(Body):
+    """A name is given once, also when its token is gone. `tenant` is for the role of that name."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    name: Name
+    role: Role
+    tenant: Name | None = None
+    seconds: Annotated[int, Field(ge=1, le=366 * DAY, description="How long it is good for.")] = 30 * DAY
+
+
+class Token(BaseModel):
+    """`expired` and `revoked` tokens let nobody in, and are listed so that it is known who they were."""
+
+    name: str
+    role: Role
+    tenant: str | None
+    state: Literal["good", "expired", "revoked"]
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+
+
+class MadeToken(Token):
+    """The secret is shown here and nowhere else; a repetition by Idempotency-Key shows null."""
+
+    token: str | None
+
+
+@router.post("", status_code=201, responses=errors(409), summary="Make an API token")
+async def create(body: NewToken, region: Running) -> MadeToken:
+    """Only a digest of the secret is kept."""
+    row, secret = await region.tokens.make(body.name, body.role, body.seconds, body.tenant)
+    return MadeToken(**_shown(row).model_dump(), token=secret)
+
+
+@router.get("", responses=errors(), summary="List API tokens")
+async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Token]:
+    """Sorted by name, without their secrets."""
+    async with region.database.read() as session:
+        rows = await table.page(session, pages.after(cursor), limit + 1)
+    return pages.page(rows, limit, lambda row: row.name, _shown)
+
+
+@router.delete("/{name}", status_code=204, responses=errors(404, 409), summary="Revoke an API token")
+async def revoke(name: NamePath, region: Running) -> None:
+    """At once, for all controllers of the region; streams that it opened end too."""
+    await region.tokens.revoke(name)
+
+
+def _shown(row: TokenRow) -> Token:
+    state: Literal["good", "expired", "revoked"] = "good" if row.good(now()) else "expired"
+    return Token(
+        name=row.name,
+        role=Role(row.role),
+        tenant=row.tenant,
+        state="revoked" if row.revoked_at else state,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        revoked_at=row.revoked_at,
+    )

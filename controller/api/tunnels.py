@@ -1,0 +1,92 @@
+"""Encrypted tunnels between cloudlets, as each end last said."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from controller.api import pages
+from controller.api.access import Operator, Running
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.api.types import NameFilter, NamePath
+from controller.core.refusals import missing
+from controller.core.tunnels import peers
+from controller.db import tunnels as table
+from controller.db.tunnels import TunnelRow
+from controller.wire.tunnels import Condition
+
+router = APIRouter(prefix="/api/v1/tunnels", tags=["tunnels"], dependencies=[Operator])
+
+
+class Tunnel(BaseModel):
+    """What `cloudlet` said at `at` of its tunnel to `peer`, between the VTEPs `local` and `remote`. It is up, or not,
+    since `since`. It is `needed` if the two share a pool; then `alarm` is since when it has been missing for too long.
+
+    `ike` and `esp` were negotiated; the keys of the traffic are of `keyed_at`, new ones are made at `rekey_at`. What
+    went through is counted since the agent began, before it was encrypted; `dropped` are packets of VXLAN in the clear
+    that the guard has kept from leaving for that peer, or from coming in from there. `why` it is not up, where that is
+    known."""
+
+    cloudlet: str
+    peer: str
+    local: str
+    remote: str
+    state: Condition
+    since: datetime
+    needed: bool
+    alarm: datetime | None
+    ike: str
+    esp: str
+    keyed_at: datetime | None
+    rekey_at: datetime | None
+    bytes_in: int
+    bytes_out: int
+    packets_in: int
+    packets_out: int
+    dropped_in: Annotated[int, Field(description="Packets that came in the clear.")]
+    dropped_out: Annotated[int, Field(description="Packets that were to leave in the clear.")]
+    why: str | None
+    at: datetime
+
+
+@router.get("", responses=errors(), summary="List tunnels")
+async def index(
+    region: Running,
+    cloudlet: NameFilter = None,
+    peer: NameFilter = None,
+    state: Annotated[Condition | None, Query(description="Only those that are in this state.")] = None,
+    alarm: Annotated[bool | None, Query(description="Only those that are missing for too long, or are not.")] = None,
+    limit: pages.Limit = 100,
+    cursor: pages.Cursor = None,
+) -> Page[Tunnel]:
+    """By who said it, then of whom. Each tunnel is there twice, as it has two ends; nothing is said by cloudlets that
+    do not encrypt."""
+    async with region.database.read() as session:
+        rows = await table.page(session, pages.after_pair(cursor), limit + 1, cloudlet, peer, state, alarm)
+    intent, known = region.intent, dict[str, frozenset[str]]()
+
+    def shown(found: tuple[TunnelRow, datetime | None]) -> Tunnel:
+        name = found[0].cloudlet
+        if name not in known:
+            known[name] = peers(intent, name)
+        return _shown(*found, known[name])
+
+    return pages.page(rows, limit, lambda found: f"{found[0].cloudlet} {found[0].peer}", shown)
+
+
+@router.get("/{cloudlet}/{peer}", responses=errors(404), summary="Show a tunnel")
+async def show(region: Running, cloudlet: NamePath, peer: NamePath) -> Tunnel:
+    """The word of one end."""
+    async with region.database.read() as session:
+        found = await table.get(session, cloudlet, peer)
+    if found is None:
+        raise missing("tunnel", f"{cloudlet} to {peer}")
+    return _shown(*found, peers(region.intent, cloudlet))
+
+
+def _shown(row: TunnelRow, alarm: datetime | None, needed: frozenset[str]) -> Tunnel:
+    same = set(Tunnel.model_fields) - {"needed", "alarm", "why"}
+    values = {name: getattr(row, name) for name in same}
+    return Tunnel(needed=row.peer in needed, alarm=alarm, why=row.why or None, **values)

@@ -1,0 +1,200 @@
+"""VMs: the machine that works for a device, and where it is."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.api import etags, pages
+from controller.api.access import Operator, Running
+from controller.api.etags import ETAG, IfMatch
+from controller.api.openapi import errors
+from controller.api.pages import Page
+from controller.api.types import Body, Mac, Name, NameFilter, NamePath
+from controller.core import machines
+from controller.core.refusals import invalid, missing
+from controller.db import vms as table
+from controller.db.vms import VmRow
+from controller.region import Region
+from controller.vms import Check
+from controller.wire.machines import Condition, Disk, Machine, Nic, client_id
+
+router = APIRouter(prefix="/api/v1/vms", tags=["vms"], dependencies=[Operator])
+
+Memory = Annotated[int, Field(ge=1 << 24, le=1 << 45, description="Bytes.")]
+Cpus = Annotated[int, Field(ge=1, le=1024)]
+Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,63}$")]
+Value = Annotated[str, Field(max_length=400, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Known = Condition | Literal["starting", "stopping"]
+MOST_OPTIONS = 32
+EXAMPLE: JsonDict = {
+    "name": "web",
+    "device": "m1",
+    "endpoint": "c1-lan",
+    "driver": "qemu",
+    "image": "debian",
+    "memory": 536870912,
+    "disk": {"base": "debian", "bytes": 2147483648},
+}
+
+
+class NewVm(Body):
+    """A machine for a device, at an endpoint. `image` and the disk's `base` are names that every cloudlet's driver has
+    the same files for; without `macs`, its vNICs get MACs made from its name. `options` are the driver's own."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    name: Name
+    device: Name
+    endpoint: Name
+    driver: Name
+    image: Name
+    memory: Memory
+    vcpus: Cpus = 1
+    macs: Annotated[list[Mac], Field(min_length=2, max_length=2)] | None = None
+    disk: Disk | None = None
+    options: Annotated[dict[Key, Value], Field(max_length=MOST_OPTIONS)] = Field(default_factory=dict)
+
+
+class Alteration(Body):
+    """What is not given, or null, stays. Options are merged with those that are there; null takes one away."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"memory": 1073741824, "options": {"cpu": None}}]})
+
+    memory: Memory | None = None
+    vcpus: Cpus | None = None
+    options: Annotated[dict[Key, Value | None], Field(max_length=2 * MOST_OPTIONS)] = Field(default_factory=dict)
+
+
+class Vm(BaseModel):
+    """`condition` is what the driver at its endpoint said at `seen_at`, `starting` as long as it has not said that
+    it runs, or `stopping` until it has stopped. `serving` is the vNIC that has `address`, `move` the move that is under
+    way. `memory_used` in bytes and `dirty_rate` in bytes a second, as last measured."""
+
+    name: str
+    device: str
+    cloudlet: str
+    endpoint: str
+    driver: str
+    image: str
+    memory: int
+    vcpus: int
+    macs: list[str]
+    client_id: str
+    disk: Disk | None
+    options: dict[str, str]
+    condition: Known
+    serving: Nic
+    address: str | None
+    move: str | None
+    memory_used: int | None
+    dirty_rate: float | None
+    seen_at: datetime | None
+    created_at: datetime
+
+
+@router.post("", status_code=201, responses=errors(409) | {201: {"headers": ETAG}}, summary="Add a VM")
+async def create(body: NewVm, region: Running, response: Response) -> Vm:
+    """It does not run before somebody starts it. Whichever of its vNICs asks DHCP with its client id gets the odd
+    address above the device's, at every endpoint."""
+    macs = body.macs or [machines.mac(body.name, "a"), machines.mac(body.name, "b")]
+    made = body.model_dump(exclude={"device", "endpoint", "macs"})
+    await region.vms.add(Machine(**made, macs=(macs[0], macs[1])), body.device, body.endpoint)
+    return await show(body.name, region, response)
+
+
+@router.get("", responses=errors(), summary="List VMs")
+async def index(
+    region: Running,
+    cloudlet: NameFilter = None,
+    endpoint: NameFilter = None,
+    device: NameFilter = None,
+    condition: Known | None = None,
+    limit: pages.Limit = 100,
+    cursor: pages.Cursor = None,
+) -> Page[Vm]:
+    """Sorted by name."""
+    async with region.database.read() as session:
+        rows = await table.page(session, pages.after(cursor), limit + 1, cloudlet, endpoint, device, condition)
+        moves = await table.moves(session, [row.name for row in rows])
+    rows = [row for row in rows if row.endpoint in region.intent.endpoints]
+    return pages.page(rows, limit, lambda row: row.name, lambda row: _shown(row, region, moves))
+
+
+@router.get("/{name}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a VM")
+async def show(name: NamePath, region: Running, response: Response) -> Vm:
+    """With the move that is under way, if there is one."""
+    async with region.database.read() as session:
+        row = await _row(session, name, region)
+        moves = await table.moves(session, [name])
+    response.headers["ETag"] = etags.etag(row)
+    return _shown(row, region, moves)
+
+
+@router.patch("/{name}", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Change a VM")
+async def change(name: NamePath, body: Alteration, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
+    """Only one that does not run: what another cloudlet makes ready for a move has to be the same machine."""
+    given = body.model_dump(exclude={"options"}, exclude_none=True)
+
+    def amend(machine: Machine) -> Machine:
+        merged = {**machine.options, **body.options}
+        options = {key: value for key, value in merged.items() if value is not None}
+        if len(options) > MOST_OPTIONS:
+            raise invalid("options", f"{name} would have {len(options)} options; {MOST_OPTIONS} are allowed")
+        return machine.model_copy(update={**given, "options": options})
+
+    await region.vms.change(name, _unchanged(if_match), amend)
+    return await show(name, region, response)
+
+
+@router.post("/{name}/start", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Start a VM")
+async def start(name: NamePath, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
+    """The agent at its cloudlet does so as soon as it can; events tell. One that runs goes on."""
+    await region.vms.start(name, _unchanged(if_match))
+    return await show(name, region, response)
+
+
+@router.post("/{name}/stop", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Stop a VM")
+async def stop(name: NamePath, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
+    """The agent at its cloudlet shuts it down as soon as it can; its disk stays. A start that was asked for is taken
+    back. One that does not run stays as it is, and one that is being moved cannot be stopped."""
+    await region.vms.stop(name, _unchanged(if_match))
+    return await show(name, region, response)
+
+
+@router.delete("/{name}", status_code=204, responses=errors(404, 409, 412), summary="Remove a VM")
+async def remove(
+    name: NamePath,
+    region: Running,
+    if_match: IfMatch = None,
+    force: Annotated[bool, Query(description="Also one that runs: it runs on, and nobody knows of it.")] = False,
+) -> None:
+    """Forgets a VM that does not run and is not being moved."""
+    await region.vms.remove(name, _unchanged(if_match), force=force)
+
+
+def _unchanged(if_match: str | None) -> Check:
+    return lambda row: etags.check(row, if_match)
+
+
+async def _row(session: AsyncSession, name: str, region: Region) -> VmRow:
+    row = await table.get(session, name)
+    if row is None or row.endpoint not in region.intent.endpoints:
+        raise missing("VM", name)
+    return row
+
+
+def _shown(row: VmRow, region: Region, moves: dict[str, str]) -> Vm:
+    same = ("name", "device", "endpoint", "condition", "serving", "address", "memory_used", "dirty_rate", "seen_at")
+    machine = row.made_of
+    return Vm(
+        **{name: getattr(row, name) for name in (*same, "created_at")},
+        **machine.model_dump(exclude={"name", "macs"}),
+        macs=list(machine.macs),
+        cloudlet=region.intent.endpoints[row.endpoint].cloudlet,
+        client_id=client_id(row.name),
+        move=moves.get(row.name),
+    )

@@ -1,0 +1,41 @@
+"""`weft access`: what access rules come to at each LAN, and what they have counted."""
+
+from typing import Annotated
+
+import typer
+
+from controller.cli.client import Client, path
+from controller.cli.completion import names
+from controller.cli.noun import Noun
+from controller.cli.output import Row, at, rows
+
+app = Noun("access", "What may pass between members of pools, and what did not.")
+
+
+def state(row: Row) -> str:
+    """In a word."""
+    return {True: "in force", False: "not yet", None: "unknown"}[row.get("in_kernel")]
+
+
+COLUMNS = [
+    ("ENDPOINT", at("endpoint")),
+    ("SPECIFICATION", at("specification")),
+    ("STATE", state),
+    ("PACKETS", at("packets")),
+    ("BYTES", at("bytes")),
+    ("DROPPED", at("dropped")),
+]
+
+
+@app.verb("list", "weft access list\nweft access list c3-lan\nweft access list c3-lan --output json")
+def list_(
+    endpoint: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ENDPOINT]", help="Only what is on its way to this one.", autocompletion=names("endpoints")
+        ),
+    ] = None,
+) -> None:
+    """What is filtered of what comes to each LAN. What is not listed passes."""
+    with Client() as api:
+        rows(api.items(path("filters"), endpoint=endpoint), COLUMNS, "nothing is filtered")

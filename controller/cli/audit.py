@@ -1,0 +1,48 @@
+"""`weft audit`: who changed what."""
+
+from typing import Annotated
+
+import typer
+
+from controller.cli.client import Client, path
+from controller.cli.failures import CheckFailed
+from controller.cli.noun import Noun
+from controller.cli.output import at, done, rows
+
+app = Noun("audit", "Who changed what, and whether that was tampered with.")
+
+COLUMNS = [
+    ("NUMBER", at("number")),
+    ("AT (UTC)", lambda row: str(row.get("at"))[:19]),
+    ("WHO", at("who")),
+    ("METHOD", at("method")),
+    ("PATH", at("path")),
+    ("STATUS", at("status")),
+]
+Limit = Annotated[int, typer.Option(min=1, help="At most so many, the latest.")]
+Noted = Annotated[str | None, typer.Option(metavar="NUMBER:SEAL", help="What an earlier `weft audit verify` printed.")]
+
+
+@app.verb("list", "weft audit list\nweft audit list --who 'token ana' --under /api/v1/vcps\nweft audit list -o json")
+def list_(
+    who: Annotated[str | None, typer.Option(help="Only of: `token NAME`, `admin token`, `unix socket`, …")] = None,
+    method: Annotated[str | None, typer.Option(help="Only POST, PATCH or DELETE.")] = None,
+    under: Annotated[str | None, typer.Option(help="Only what was done below this path.")] = None,
+    status: Annotated[int | None, typer.Option(help="Only what was answered so, such as 403.")] = None,
+    limit: Limit = 100,
+) -> None:
+    """The latest entries, the last one last. JSON has what was asked, and what was before and after."""
+    with Client() as api:
+        found = api.items(path("audit"), limit=limit, who=who, method=method, under=under, status=status)
+        rows(reversed(list(found)), COLUMNS, "no entries")
+
+
+@app.verb("verify", "weft audit verify\nweft audit verify --noted 120:5f2c…")
+def verify(noted: Noted = None) -> None:
+    """Work all seals out again; 1 if an entry is not as it was sealed, and which is the first."""
+    number, _, seal = (noted or "").partition(":")
+    with Client() as api:
+        found = api.get(path("audit", "verification"), number=number or None, seal=seal or None)
+        done(found, f"{found['number']} entries are as they were sealed; the last is {found['number']}:{found['seal']}")
+    if flaw := found["flaw"]:
+        raise CheckFailed(f"the audit log was tampered with: {flaw['reason']}")

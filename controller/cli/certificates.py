@@ -1,0 +1,59 @@
+"""`weft certificate`: who was certified, until when, and who is not trusted any more."""
+
+from typing import Annotated, Any
+
+import typer
+
+from controller.cli.client import Client, path
+from controller.cli.noun import Noun
+from controller.cli.output import at, card, done, emit, rows, say, when
+from controller.cli.session import session
+
+app = Noun("certificate", "Certificates of cloudlets, and the authority that issues them.")
+
+COLUMNS = [
+    ("SERIAL", at("serial")),
+    ("CLOUDLET", at("cloudlet")),
+    ("STANDING", at("standing")),
+    ("ISSUED", when("not_before")),
+    ("EXPIRES", when("not_after")),
+    ("REVOKED", when("revoked_at")),
+]
+DETAILS = [*COLUMNS, ("REASON", at("reason")), ("FINGERPRINT", at("fingerprint"))]
+Serial = Annotated[str, typer.Argument(metavar="SERIAL", help="As `weft certificate list` shows it.")]
+OfCloudlet = Annotated[str | None, typer.Option("--cloudlet", metavar="NAME", help="Only those of one cloudlet.")]
+
+
+@app.verb("list", "weft certificate list\nweft certificate list --cloudlet c1")
+def list_(cloudlet: OfCloudlet = None) -> None:
+    """Those that are good, and those that expired or were revoked lately."""
+    with Client() as api:
+        rows(api.items(path("certificates"), cloudlet=cloudlet), COLUMNS, "no certificates")
+
+
+@app.verb("show", "weft certificate show 4f6d…")
+def show(serial: Serial) -> None:
+    """One certificate in full."""
+    with Client() as api:
+        card(api.get(path("certificates", serial)), DETAILS)
+
+
+@app.verb("revoke", "weft certificate revoke 4f6d…")
+def revoke(serial: Serial) -> None:
+    """Trust its cloudlet no more: its certificates and its credential end, and its agent's session is cut."""
+    with Client() as api:
+        answer = api.post(path("certificates", serial, "revoke"))
+        name = answer["cloudlet"]
+        again = f"`weft cloudlet token {name}` makes a token to enrol with again"
+        done(answer, f"the certificates and the credential of {name} are revoked; {again}")
+
+
+@app.verb("authority", "weft certificate authority > chain.pem\nweft certificate authority --crl > crl.pem")
+def authority(crl: Annotated[bool, typer.Option("--crl", help="The revocation list instead.")] = False) -> None:
+    """What certificates are verified with: the intermediate and the root."""
+    with Client() as api:
+        answer: dict[str, Any] = api.get(path("authority"))
+    if session.json:
+        emit(answer)
+    else:
+        say(str(answer["crl" if crl else "chain"]).strip())

@@ -1,0 +1,25 @@
+"""`weft delegation`: ranges of addresses that agents give out by themselves."""
+
+from controller.cli.arguments import OfEndpoint
+from controller.cli.client import Client, path
+from controller.cli.noun import Noun
+from controller.cli.output import at, rows, when
+
+app = Noun("delegation", "Ranges of addresses that agents give out by themselves.")
+
+COLUMNS = [
+    ("ENDPOINT", at("endpoint")),
+    ("EPOCH", at("epoch")),
+    ("AGENT'S MEMORY", at("incarnation")),
+    ("BLOCKS", at("blocks")),
+    ("PAIRS", at("pairs")),
+    ("SINCE", when("made_at")),
+    ("RESTS UNTIL", when("rests_until")),
+]
+
+
+@app.verb("list", "weft delegation list\nweft delegation list --endpoint c1-lan")
+def list_(endpoint: OfEndpoint = None) -> None:
+    """Who gives out how many pairs of a LAN. One that rests gives nothing out any more."""
+    with Client() as api:
+        rows(api.items(path("delegations"), endpoint=endpoint), COLUMNS, "no delegations")

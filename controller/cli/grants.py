@@ -1,0 +1,119 @@
+"""An issuer of OpenID Connect as `weft login` uses it: the device authorisation grant (RFC 8628), refreshing, revoking.
+With `client.py` the only files that import httpx."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from controller.cli.failures import Failure, WrongUsage
+
+SCOPE = "openid offline_access"
+DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
+TIMEOUT = 10.0
+SLOWER = 5.0
+"""Seconds more between two questions, when the issuer asks for that (RFC 8628, section 3.5)."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Code:
+    """What somebody has to type in, where, and what we ask with meanwhile. `interval` and `expires_in` in seconds."""
+
+    device_code: str
+    user_code: str
+    verification_uri: str
+    complete: str | None
+    interval: float
+    expires_in: float
+
+
+class Issuer:
+    """One conversation with it, as `client`, a public client. Raises Failure."""
+
+    def __init__(self, url: str, client: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme != "https" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
+            raise WrongUsage(f"{url!r} is no issuer's URL: it begins with https://")
+        self._client = client
+        self._trust_env = parts.scheme == "https"
+        self._said = self._call("GET", f"{url.rstrip('/')}/.well-known/openid-configuration", {})
+        if self._said.get("issuer") != url:
+            raise Failure(f"{url} says that it is the issuer {self._said.get('issuer')!r}")
+
+    def begin(self) -> Code:
+        """Asks for a code."""
+        said = self._call("POST", self._where("device_authorization_endpoint"), {"scope": SCOPE})
+        try:
+            return Code(
+                str(said["device_code"]),
+                str(said["user_code"]),
+                str(said["verification_uri"]),
+                said.get("verification_uri_complete"),
+                float(said.get("interval", SLOWER)),
+                float(said["expires_in"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            raise Failure("the issuer does not say what to type in, and where") from None
+
+    def wait(self, code: Code) -> Json:
+        """Asks until somebody has said yes, or no, or the time is over."""
+        interval, end = code.interval, time.monotonic() + code.expires_in
+        for said in self._answers(code):
+            match said.get("error"):
+                case None:
+                    return said
+                case "authorization_pending":
+                    pass
+                case "slow_down":
+                    interval += SLOWER
+                case "access_denied":
+                    raise Failure("the issuer was told not to let you in")
+                case error:
+                    raise Failure(f"the issuer does not let you in: {said.get('error_description') or error}")
+            if time.monotonic() + interval > end:
+                raise Failure("nobody typed the code in, and its time is over: weft login again")
+            time.sleep(interval)
+        raise AssertionError
+
+    def refresh(self, token: str) -> Json | None:
+        """New tokens for a refresh token; None if it is good for nothing any more."""
+        said = self._token({"grant_type": "refresh_token", "refresh_token": token})
+        return None if "error" in said else said
+
+    def revoke(self, token: str) -> None:
+        """Ends a refresh token (RFC 7009), where the issuer can do that."""
+        if "revocation_endpoint" in self._said:
+            self._call("POST", self._where("revocation_endpoint"), {"token": token, "token_type_hint": "refresh_token"})
+
+    def _answers(self, code: Code) -> Iterator[Json]:
+        while True:
+            yield self._token({"grant_type": DEVICE, "device_code": code.device_code})
+
+    def _token(self, form: Json) -> Json:
+        return self._call("POST", self._where("token_endpoint"), form)
+
+    def _where(self, name: str) -> str:
+        where = self._said.get(name)
+        if not isinstance(where, str) or not where.startswith(("https://", "http://127.0.0.1", "http://localhost")):
+            raise Failure(f"the issuer has no {name.replace('_', ' ')}")
+        return where
+
+    def _call(self, method: str, url: str, form: Json) -> Json:
+        """A document; an error of OAuth (RFC 6749, section 5.2) is one as well."""
+        try:
+            data = form | {"client_id": self._client} if method == "POST" else None
+            with httpx.Client(timeout=TIMEOUT, trust_env=self._trust_env) as http:
+                answer = http.request(method, url, data=data)
+            said = answer.json() if answer.content else {}
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise Failure(f"the issuer does not answer at {url}: {error}") from None
+        except ValueError:
+            said = None
+        if not isinstance(said, dict) or (answer.is_error and "error" not in said):
+            raise Failure(f"{url} answers with status {answer.status_code}, and not with what an issuer says")
+        return said

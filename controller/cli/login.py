@@ -1,0 +1,43 @@
+"""`weft login` and `weft logout`: people who come with what an issuer of OpenID Connect says of them."""
+
+import sys
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from controller.cli import logins
+from controller.cli.client import controller_url
+from controller.cli.failures import Failure
+from controller.cli.grants import Issuer
+from controller.cli.logins import Login
+from controller.cli.output import done, plain
+
+IssuerUrl = Annotated[
+    str, typer.Option("--issuer", metavar="URL", envvar="WEFT_OIDC_ISSUER", help="Who knows you: an issuer's URL.")
+]
+ClientName = Annotated[
+    str, typer.Option("--client", metavar="ID", envvar="WEFT_OIDC_CLIENT", help="What weft is called there.")
+]
+
+
+def login(issuer: IssuerUrl, client: ClientName = "weft") -> None:
+    """Log in, with a browser anywhere. What that gives is kept for this controller, and refreshed by itself."""
+    there = Issuer(issuer, client)
+    code = there.begin()
+    where, word = plain(code.complete or code.verification_uri), plain(code.user_code)
+    print(f"open {where} in a browser, and check that the code is {word}", file=sys.stderr, flush=True)
+    made = Login.of(issuer, client, there.wait(code))
+    logins.keep(controller_url(), made)
+    done({"controller": controller_url(), "issuer": issuer}, f"logged in at {controller_url()}")
+
+
+def logout() -> None:
+    """Forget the tokens for this controller, and have the issuer end what they are refreshed with."""
+    gone = logins.forget(controller_url())
+    if gone is None:
+        raise Failure(f"nobody is logged in at {controller_url()}")
+    if gone.refresh:
+        with suppress(Failure):
+            Issuer(gone.issuer, gone.client).revoke(gone.refresh)
+    done({"controller": controller_url()}, f"logged out at {controller_url()}")

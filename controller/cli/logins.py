@@ -1,0 +1,110 @@
+"""Who is logged in where, from here: tokens of people, in a file below XDG_STATE_HOME that only they can read. A token
+is sent to the controller for which it was fetched, and to no other."""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from controller.cli.failures import Failure
+from controller.cli.grants import Issuer
+
+EARLY = 30.0
+"""Seconds before its end a token is refreshed."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """`token` is what the controller is called with; `expires` in seconds since 1970."""
+
+    issuer: str
+    client: str
+    token: str
+    expires: float
+    refresh: str | None = None
+
+    @classmethod
+    def of(cls, issuer: str, client: str, said: dict[str, Any], before: "Login | None" = None) -> "Login":
+        """What an issuer gave: its access token if that is a JWT, else the ID token. Raises Failure."""
+        access, identity = str(said.get("access_token", "")), said.get("id_token")
+        token = access if access.count(".") == 2 else str(identity or "")
+        if token.count(".") != 2:
+            raise Failure(f"{issuer} gives no JSON Web Token")
+        refresh = said.get("refresh_token", before.refresh if before else None)
+        return cls(issuer, client, token, time.time() + float(said.get("expires_in", 300)), refresh)
+
+
+def token(url: str) -> str:
+    """What to call that controller with, refreshed if it is about to end; empty if nobody is logged in there."""
+    if url not in _read():
+        return ""
+    with _alone():
+        kept = _read()
+        login = kept.get(url)
+        if login is None:
+            return ""
+        if login.expires - time.time() > EARLY:
+            return login.token
+        said = Issuer(login.issuer, login.client).refresh(login.refresh) if login.refresh else None
+        if said is None:
+            raise Failure(f"your login at {url} is over: weft login --issuer {login.issuer} --client {login.client}")
+        login = Login.of(login.issuer, login.client, said, login)
+        _write(kept | {url: login})
+        return login.token
+
+
+def keep(url: str, login: Login) -> None:
+    """From now on that controller is called with it."""
+    with _alone():
+        _write(_read() | {url: login})
+
+
+def forget(url: str) -> Login | None:
+    """Who was logged in there, and is not any more."""
+    with _alone():
+        kept = _read()
+        if gone := kept.pop(url, None):
+            _write(kept)
+        return gone
+
+
+def _path() -> Path:
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(home) / "weft" / "logins.json"
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """A refresh token is good once, so no two commands use the same."""
+    path = _path().with_suffix(".lock")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror}") from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+def _read() -> dict[str, Login]:
+    try:
+        return {url: Login(**login) for url, login in json.loads(_path().read_text()).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _write(kept: dict[str, Login]) -> None:
+    """In a new file, which nobody else could ever read."""
+    part = _path().with_suffix(f".{os.getpid()}")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump({url: asdict(login) for url, login in kept.items()}, file)
+    part.replace(_path())

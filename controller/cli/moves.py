@@ -1,0 +1,211 @@
+"""`weft move`: VMs on their way from one cloudlet to another."""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from controller.cli.arguments import OfCloudlet
+from controller.cli.client import Client, path
+from controller.cli.completion import names
+from controller.cli.failures import CheckFailed
+from controller.cli.noun import Noun
+from controller.cli.output import at, card, console, done, emit, plain, rows, say, table, when
+from controller.cli.session import session
+from controller.cli.sizes import size
+
+app = Noun("move", "VMs on their way from one cloudlet to another.")
+
+Row = dict[str, Any]
+STEPS = ("authorise", "connect", "reserve", "prepare", "disk", "memory", "switchover", "activate", "join", "leave")
+Move = Annotated[str, typer.Argument(metavar="MOVE", help="A move's name.", autocompletion=names("moves"))]
+COLUMNS = [
+    ("NAME", at("name")),
+    ("VM", at("vm")),
+    ("FROM", at("source")),
+    ("TO", at("destination")),
+    ("STATE", at("state")),
+    ("STEP", at("step")),
+    ("TOOK", lambda row: _took(row.get("seconds"))),
+    ("STARTED", when("created_at")),
+    ("WHY", at("reason")),
+]
+DETAILS = [
+    *COLUMNS,
+    ("DEVICE", at("device")),
+    ("VM IS AT", at("at")),
+    ("ADDRESS", at("address")),
+    ("NEW ADDRESS", at("new_address")),
+    ("POOL JOINED", at("pool")),
+    ("ASKED BY", at("asked_by")),
+]
+
+
+def _took(seconds: object) -> str:
+    if not isinstance(seconds, int | float):
+        return "-"
+    return f"{seconds * 1000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+
+
+@app.verb("start", "weft move start web c2-lan\nweft move start web c2-lan --keep --watch")
+def start(
+    vm: Annotated[str, typer.Argument(metavar="VM", help="A VM's name.", autocompletion=names("vms"))],
+    endpoint: Annotated[str, typer.Argument(metavar="ENDPOINT", help="Where to.", autocompletion=names("endpoints"))],
+    keep: Annotated[bool, typer.Option("--keep", help="It keeps its address.")] = False,
+    linger: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0, help="How long the old address lives on. [default: by the policy]"),
+    ] = None,
+    reason: Annotated[str, typer.Option(help="For the record.")] = "",
+    watch: Annotated[bool, typer.Option("--watch", help="Follow it to its end.")] = False,
+) -> None:
+    """Move a VM to another cloudlet while it runs."""
+    body: Row = {"vm": vm, "endpoint": endpoint, "keep": keep, "reason": reason}
+    if linger is not None:
+        body["linger"] = linger
+    with Client() as api:
+        answer = api.post(path("moves"), body)
+        if watch:
+            _follow(api, answer["name"])
+        else:
+            done(
+                answer, f"{answer['name']}: {vm} is to move to {endpoint}; `weft move watch {answer['name']}` shows how"
+            )
+
+
+@app.verb("list", "weft move list\nweft move list --vm web --limit 5")
+def list_(
+    vm: Annotated[str | None, typer.Option(help="Only of this VM.", autocompletion=names("vms"))] = None,
+    cloudlet: OfCloudlet = None,
+    state: Annotated[
+        str | None, typer.Option(help="Only those that are waiting, moving, undoing, done, undone.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+) -> None:
+    """The latest moves, and how far each is."""
+    with Client() as api:
+        rows(api.items(path("moves"), limit, vm=vm, cloudlet=cloudlet, state=state), COLUMNS, "no moves")
+
+
+@app.verb("show", "weft move show move-0a1b2c3d4e")
+def show(name: Move) -> None:
+    """One move with all of its steps: how long each took, and what was copied."""
+    with Client() as api:
+        move = api.get(path("moves", name))
+    card(move, DETAILS)
+    if not session.json:
+        say("")
+        print_steps(move)
+
+
+@app.verb("watch", "weft move watch move-0a1b2c3d4e")
+def watch(name: Move) -> None:
+    """Follow a move to its end. With JSON, one document a line."""
+    with Client() as api:
+        _follow(api, name)
+
+
+@app.verb("cancel", "weft move cancel move-0a1b2c3d4e")
+def cancel(name: Move) -> None:
+    """End a move as if it had never been asked for, as long as the VM runs where it was."""
+    with Client() as api:
+        answer = api.delete(path("moves", name))
+    done(answer, f"{name} is {answer['state']}")
+
+
+def print_steps(move: Row) -> None:
+    """A line for every step."""
+    lines = [
+        [_name(step), step["state"], _took(step["seconds"]), *_copied(step), step["detail"]] for step in move["steps"]
+    ]
+    table(["STEP", "STATE", "TOOK", "COPIED", "ON THE WIRE", "PAUSE", "WHAT"], lines)
+
+
+def _name(step: Row) -> str:
+    return f"undo: {step['step']}" if step["undoing"] else str(step["step"])
+
+
+def _copied(step: Row) -> list[object]:
+    figures = step["figures"]
+    pause = figures.get("paused_ms")
+    sizes: list[object] = [size(figures[key]) if figures.get(key) is not None else None for key in ("done", "wire")]
+    return [*sizes, f"{pause:,.0f} ms" if pause is not None else None]
+
+
+def _follow(api: Client, name: str) -> None:
+    """Raises CheckFailed unless the move ends as it was meant to."""
+    move: Row = {}
+    if session.json or not sys.stdout.isatty():
+        told: set[str] = set()
+        for _, data in api.events(path("moves", name), None):
+            move = json.loads(data)
+            if session.json:
+                print(json.dumps(move, ensure_ascii=False), flush=True)
+            else:
+                _lines(move, told)
+    else:
+        move = _bar(api, name)
+    if not move:
+        raise CheckFailed(f"{name}: the controller ended the stream")
+    where = f"{move['vm']} is at {move['at']}, known by {move['address']}"
+    text = f"{name} is {move['state']} after {_took(move['seconds'])}: {where}"
+    text += f"; {move['reason']}" if move["reason"] else ""
+    if move["state"] == "undone":
+        raise CheckFailed(text)
+    if not session.json:
+        say(plain(text))
+
+
+def _lines(move: Row, told: set[str]) -> None:
+    """Steps that are over, once each."""
+    for number, step in enumerate(move["steps"]):
+        key = f"{number}"
+        if step["ended_at"] is not None and key not in told and step["state"] != "skipped":
+            told.add(key)
+            detail = f": {step['detail']}" if step["detail"] else ""
+            say(plain(f"{_name(step):<12}{step['state']:<9}{_took(step['seconds']):>10}{detail}"))
+
+
+def _bar(api: Client, name: str) -> Row:
+    """A bar that grows with every step, and within those that copy."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    move: Row = {}
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console(), transient=True) as progress:
+        task = progress.add_task(name, total=1.0)
+        for _, data in api.events(path("moves", name), None):
+            move = json.loads(data)
+            doing = f"{move['vm']} {move['source']} → {move['destination']}: {move['state']}, {move['step']}"
+            progress.update(task, description=plain(doing), completed=_share(move))
+    print_steps(move) if move else None
+    return move
+
+
+def _share(move: Row) -> float:
+    """How much of a move is done, roughly: every step counts the same."""
+    if move["step"] not in STEPS:
+        return 1.0 if move["state"] in ("done", "undone") else 0.9
+    figures = move["figures"].get(move["step"]) or {}
+    within = (figures.get("done") or 0) / figures["total"] if figures.get("total") else 0.0
+    return (STEPS.index(move["step"]) + min(within, 1.0)) / len(STEPS)
+
+
+def print_evacuation(name: str, answer: Row) -> None:
+    """What was started, and who stays."""
+    if session.json:
+        emit(answer)
+    elif answer["moves"]:
+        rows(answer["moves"], COLUMNS[:6], "")
+    else:
+        say(f"no VM leaves {name}")
+    if answer["moving"] and not session.json:
+        say(f"on their way already: {plain(answer['moving'])}")
+    if answer["stranded"]:
+        raise CheckFailed(f"cannot leave {name}: {plain(answer['stranded'])}")

@@ -1,0 +1,175 @@
+"""`weft neighbour`: how far cloudlets are from each other, measured."""
+
+import csv
+import re
+import sys
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from controller.cli.arguments import Cloudlet
+from controller.cli.client import Client, path
+from controller.cli.completion import names
+from controller.cli.failures import WrongUsage
+from controller.cli.noun import Noun
+from controller.cli.output import Row, at, emit, milliseconds, rows, say, table, when
+from controller.cli.session import session
+
+app = Noun("neighbour", "Round trips between cloudlets, and who is a place to move to.")
+
+WIDEST = 16
+"""Cloudlets that a table has columns for; more are for programs."""
+
+UNITS = {"s": 1, "min": 60, "m": 60, "h": 3600, "d": 86400}
+
+
+class Span(StrEnum):
+    """How much one line of a history stands for."""
+
+    ROUND = "round"
+    HOUR = "hour"
+    DAY = "day"
+
+
+def ms(*keys: str) -> Any:
+    """The time below `keys`."""
+    get = at(*keys)
+    return lambda row: milliseconds(get(row))
+
+
+def loss(row: Row) -> str:
+    """`0 %`."""
+    value = row.get("loss")
+    return f"{100 * value:.0f} %" if isinstance(value, int | float) else "-"
+
+
+def state(row: Row) -> str:
+    """In a word."""
+    return "stale" if row.get("stale") else "possible" if row.get("possible") else "far"
+
+
+MEASURED = [
+    ("MEDIAN", ms("median_ms")),
+    ("MIN", ms("min_ms")),
+    ("P95", ms("p95_ms")),
+    ("JITTER", ms("jitter_ms")),
+    ("LOSS", loss),
+    ("BY", at("method")),
+]
+COLUMNS = [
+    ("CLOUDLET", at("cloudlet")),
+    ("NEIGHBOUR", at("neighbour")),
+    ("STATE", state),
+    *MEASURED,
+    ("MEASURED", when("at")),
+]
+HISTORY = [("AT (UTC)", lambda row: str(row.get("at"))[:19]), ("ROUNDS", at("rounds")), *MEASURED]
+BANDWIDTH = [
+    ("FROM", at("cloudlet")),
+    ("TO", at("neighbour")),
+    ("MBIT/S", lambda row: f"{row['bits_per_second'] / 1e6:,.1f}"),
+    ("MOVES", at("moves")),
+    ("LAST", lambda row: f"{row['last_bytes'] / 1e6:,.1f} MB in {row['last_seconds']:.1f} s"),
+    ("WHEN", when("at")),
+]
+OneOrAll = Annotated[
+    str | None,
+    typer.Argument(metavar="[CLOUDLET]", help="Only what this one measured.", autocompletion=names("cloudlets")),
+]
+
+
+@app.verb("list", "weft neighbour list\nweft neighbour list c1\nweft neighbour list c1 --possible")
+def list_(
+    cloudlet: OneOrAll = None,
+    possible: Annotated[bool, typer.Option("--possible", help="Only places to move to.")] = False,
+    stale: Annotated[bool, typer.Option("--stale", help="Only those that nothing was heard of for too long.")] = False,
+) -> None:
+    """What each cloudlet last measured of the others."""
+    with Client() as api:
+        found = api.items(path("neighbours"), cloudlet=cloudlet, possible=possible or None, stale=stale or None)
+        rows(found, COLUMNS, "nothing measured")
+
+
+@app.verb(
+    "history",
+    "weft neighbour history c1 c2\nweft neighbour history c1 c2 --since 2h\n"
+    "weft neighbour history c1 c2 --span day --since 2026-01-01",
+)
+def history(
+    cloudlet: Cloudlet,
+    neighbour: Cloudlet,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="A time (ISO 8601, UTC), or how long ago: 90min, 6h, 30d.")
+    ] = None,
+    span: Annotated[Span, typer.Option(help="What a line stands for.")] = Span.ROUND,
+) -> None:
+    """What one cloudlet measured of another, oldest first."""
+    with Client() as api:
+        found = api.items(
+            path("neighbours", "history"),
+            cloudlet=cloudlet,
+            neighbour=neighbour,
+            span=span.value,
+            since=_moment(since) if since else None,
+        )
+        rows(found, HISTORY, f"{cloudlet} has measured nothing of {neighbour} in that time")
+
+
+@app.verb("matrix", "weft neighbour matrix\nweft neighbour matrix --vcp blue\nweft neighbour matrix --csv > rtt.csv")
+def matrix(
+    vcp: Annotated[
+        str | None, typer.Option(help="Only the cloudlets of this pool.", autocompletion=names("vcps"))
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="For a spreadsheet; empty where nothing is known.")] = False,
+) -> None:
+    """Median round trips in milliseconds: a line for who measured, a column for whom."""
+    with Client() as api:
+        found = api.get(path("neighbours", "matrix"), **({"vcp": vcp} if vcp else {}))
+    known: list[str] = found["cloudlets"]
+    medians: dict[str, dict[str, float | None]] = found["median_ms"]
+    if as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(["cloudlet", *known])
+        for one in known:
+            writer.writerow([one, *(_number(medians.get(one, {}).get(other)) for other in known)])
+    elif session.json:
+        emit(found)
+    elif not medians:
+        say("nothing measured")
+    elif len(known) > WIDEST:
+        say(f"{len(known)} cloudlets are too many for a table: try --vcp, --csv, or --output json")
+    else:
+        lines = [[one, *(_cell(medians, one, other) for other in known)] for one in known]
+        table(["", *known], lines)
+
+
+@app.verb("bandwidth", "weft neighbour bandwidth\nweft neighbour bandwidth c1")
+def bandwidth(cloudlet: OneOrAll = None) -> None:
+    """What moves of VMs made of the bandwidth between cloudlets."""
+    with Client() as api:
+        rows(api.items(path("neighbours", "bandwidths"), cloudlet=cloudlet), BANDWIDTH, "no moves yet")
+
+
+def _cell(medians: dict[str, dict[str, float | None]], one: str, other: str) -> str:
+    if one == other:
+        return "."
+    if other not in medians.get(one, {}):
+        return "-"
+    return _number(medians[one][other]) or "lost"
+
+
+def _number(median: float | None) -> str:
+    return "" if median is None else f"{median:.2f}"
+
+
+def _moment(text: str) -> str:
+    """`2h` or an ISO 8601 time, as the controller takes it."""
+    if ago := re.fullmatch(r"(\d{1,6})\s*(s|min|m|h|d)", text.strip()):
+        return (datetime.now(UTC) - timedelta(seconds=int(ago[1]) * UNITS[ago[2]])).isoformat()
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise WrongUsage(f"--since {text!r}: a time such as 2026-01-31T12:00, or how long ago, such as 6h") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()

@@ -1,0 +1,123 @@
+"""`weft policy`, what was: revisions, what is different between them, going back, and drift."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from controller.cli.arguments import ConfirmWithin, DryRun
+from controller.cli.changes import print_change
+from controller.cli.client import Client, path
+from controller.cli.failures import CheckFailed, Refused
+from controller.cli.output import at, emit, plain, rows, say
+from controller.cli.policies import AllowDisconnect, CountConsented, HoldBack, Strict, app, explain
+from controller.cli.policy_plans import print_errors, print_harm, print_steps
+from controller.cli.session import session
+
+Revision = Annotated[int, typer.Argument(metavar="REVISION", min=1, help="As `weft policy history` numbers them.")]
+InForce = Annotated[
+    int | None,
+    typer.Argument(metavar="REVISION", min=1, help="As `weft policy history` numbers them. [default: in force]"),
+]
+
+PARTS = (("create", "VCPs made"), ("delete", "VCPs deleted"), ("join", "joins"), ("leave", "leaves"))
+
+
+def _state(row: dict[str, Any]) -> str:
+    return "withdrawn" if row.get("withdrawn_at") else "in force" if row.get("in_force") else "superseded"
+
+
+def _what(row: dict[str, Any]) -> str | None:
+    summary = row.get("summary")
+    if summary is None:
+        return None
+    counts = [f"{len(summary[key])} {noun}" for key, noun in (*PARTS, ("settings", "settings")) if summary.get(key)]
+    return ", ".join(counts) or "nothing in the pools"
+
+
+COLUMNS = [
+    ("REVISION", at("revision")),
+    ("AT (UTC)", lambda row: str(row.get("applied_at"))[:19]),
+    ("STATE", _state),
+    ("GENERATION", at("generation")),
+    ("FILE", at("filename")),
+    ("WHAT", _what),
+    ("NOTE", at("note")),
+]
+
+
+@app.verb("history", "weft policy history\nweft policy history --limit 100 --output json")
+def history(limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20) -> None:
+    """What was applied, the latest first."""
+    with Client() as api:
+        rows(api.items(path("policy", "revisions"), limit), COLUMNS, "no policy has been applied")
+
+
+@app.verb("show", "weft policy show > pools.yaml\nweft policy show 7")
+def show(revision: InForce = None) -> None:
+    """A policy as it was written: the one in force, or an earlier one."""
+    with Client() as api:
+        answer = api.get(path("policy") if revision is None else path("policy", "revisions", str(revision)))
+    if session.json:
+        emit(answer)
+    elif answer["text"]:
+        sys.stdout.write(answer["text"])
+    else:
+        raise CheckFailed("no policy has been applied")
+
+
+@app.verb("diff", "weft policy diff 7\nweft policy diff 7 9")
+def diff(before: Revision, after: InForce = None) -> None:
+    """What was changed from one revision to another."""
+    with Client() as api:
+        answer = api.get(path("policy", "diff"), before=before, after=after)
+    if session.json:
+        emit(answer)
+    else:
+        say(*(map(plain, answer["diff"].splitlines()) if answer["diff"] else ["the same, word for word"]))
+
+
+@app.verb("rollback", "weft policy rollback\nweft policy rollback 7 --dry-run")
+def rollback(
+    revision: Annotated[
+        int | None, typer.Argument(metavar="REVISION", min=1, help="[default: the last that said something else]")
+    ] = None,
+    dry_run: DryRun = False,
+    confirm_within: ConfirmWithin = None,
+    strict: Strict = False,
+    allow_disconnect: AllowDisconnect = False,
+    hold_back: HoldBack = False,
+    count_consented: CountConsented = False,
+) -> None:
+    """Apply an earlier revision anew, as a new one and through the same checks."""
+    terms: dict[str, Any] = {"strict": strict or None, "allow_disconnect": allow_disconnect or None}
+    terms |= {"dry_run": dry_run or None, "confirm_within": confirm_within}
+    terms |= {"hold_back": hold_back or None, "count_consented": count_consented or None}
+    with Client() as api:
+        try:
+            answer = api.post(path("policy", "rollback"), revision=revision, **terms)
+        except Refused as refused:
+            explain(refused, "rollback", "")
+            raise
+    if not session.json:
+        print_errors(answer["warnings"], "", "warning: ")
+        print_steps(answer["plan"])
+        print_harm(answer, "")
+    print_change("the policy is rolled back", answer)
+
+
+@app.verb("drift", "weft policy drift")
+def drift() -> None:
+    """What is not as the policy in force says, and what applying it anew would change. Ends with 1 if anything is."""
+    with Client() as api:
+        answer = api.get(path("policy", "drift"))
+    wrong = [*answer["trouble"], *answer["failing"]]
+    if session.json:
+        emit(answer)
+    else:
+        print_steps(answer["plan"])
+        for one in answer["plan"].get("out") or []:
+            say(plain(f"! {one['endpoint']} cannot be in {one['vcp']}: {one['why']}"))
+        print_errors(wrong, "")
+    if answer["drift"] or wrong:
+        raise CheckFailed(f"not as revision {answer['revision']} of the policy says")

@@ -1,0 +1,93 @@
+"""How plans, errors and tests of policies are shown."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from controller.cli.output import plain, say
+from controller.cli.session import session
+
+Json = dict[str, Any]
+
+MOST_PEERS = 20
+"""PEs that are listed, those with the most routes first."""
+
+MARKS = {"passed": "✓", "failed": "✗", "wrong": "✗", "skipped": "·"}
+
+
+def print_steps(plan: Json) -> None:
+    """One line per step, with the sign that diff uses."""
+    steps = list(_steps(plan))
+    say(*(map(plain, steps) if steps else ["nothing to change"]))
+    for one in plan.get("waiting") or []:
+        say(plain(f"· {one['endpoint']} joins {one['vcp']} later: {one['why']}"))
+
+
+def _steps(plan: Json) -> Iterator[str]:
+    yield from (f"+ VCP {name}" for name in plan["create"])
+    yield from (f"~ VCP {name} comes under the policy" for name in plan["adopt"])
+    yield from (f"~ VCP {name} is described anew" for name in plan["describe"])
+    yield from (f"- VCP {name}" for name in plan["delete"])
+    yield from (f"+ {step['endpoint']} joins {step['vcp']}" for step in plan["join"])
+    yield from (f"- {step['endpoint']} leaves {step['vcp']}" for step in plan["leave"])
+    yield from (f"~ VCP {fall['vcp']} falls into {', '.join(fall['parts'])}" for fall in plan.get("splits") or [])
+    for said in plan.get("settings") or []:
+        match said["before"], said["after"]:
+            case None, after:
+                yield f"+ {said['path']}: {after}"
+            case before, None:
+                yield f"- {said['path']}: {before}"
+            case before, after:
+                yield f"~ {said['path']}: {before} → {after}"
+
+
+def print_filters(filters: Iterable[Json]) -> None:
+    """What PEs filter otherwise than before, in numbers, and as much of it as the controller tells."""
+    for one in filters:
+        say(plain(f"~ {one['endpoint']} filters {one['new']} specifications more, {one['gone']} fewer"))
+        say(*(plain(f"    {line}") for line in one["specifications"]))
+
+
+def print_harm(answer: Json, text: str) -> None:
+    """Leases that another address plan would not give, and devices that would be cut off from their VMs."""
+    for lease in answer.get("leases") or []:
+        held = f"{lease['device']} ({lease['kind']}) holds {lease['address']} at {lease['endpoint']}"
+        say(plain(f"! {held}: {lease['why']}"))
+    print_errors([one["at"] for one in answer.get("disconnects") or []], text)
+
+
+def print_unconsented(answer: Json) -> None:
+    """Endpoints that are in force, and whose tenants the policy asks from now on."""
+    say(*(plain(f"! endpoint {name}: its tenant has not consented to it") for name in answer.get("unconsented") or []))
+
+
+def print_routes(change: Json) -> None:
+    """How many routes appear and disappear at each PE, by the first route server that could be asked: all have the
+    same."""
+    asked = (change.get("route_servers") or [{}])[0].get("peers") or []
+    peers = sorted(asked, key=lambda peer: -(peer["announced"] + peer["withdrawn"]))
+    for peer in peers[:MOST_PEERS]:
+        say(plain(f"~ routes at {peer['peer']}: {peer['announced']} appear, {peer['withdrawn']} disappear"))
+    if len(peers) > MOST_PEERS:
+        say(f"~ and at {len(peers) - MOST_PEERS} more PEs; --output json has them all")
+
+
+def print_tests(tests: Iterable[Json], text: str) -> None:
+    """A line for each, and the place of those that do not hold."""
+    refusing = [test for test in tests if test["outcome"] in ("failed", "wrong")]
+    for test in tests:
+        said = f"test '{test['name']}' {test['outcome']}" if test in refusing else test["said"]["message"]
+        say(plain(f"{MARKS[test['outcome']]} {said}"))
+    print_errors([test["said"] for test in refusing], text)
+
+
+def print_errors(errors: Iterable[Json], text: str, kind: str = "") -> None:
+    """As compilers do it: file:line:column, the line, and a caret."""
+    lines = text.splitlines()
+    if session.json:
+        return
+    for error in errors:
+        line, column = int(error["line"]), int(error["column"])
+        print(f"{error['file']}:{line}:{column}: {kind}{plain(error['message'])}", file=sys.stderr)
+        if 0 < line <= len(lines):
+            print(f"  {plain(lines[line - 1])}\n  {' ' * (column - 1)}^", file=sys.stderr)

@@ -1,0 +1,47 @@
+"""`weft reservation`: pairs kept for devices that are about to come."""
+
+from typing import Annotated
+
+import typer
+
+from controller.cli.arguments import Device, Endpoint, OfEndpoint
+from controller.cli.client import Client, path
+from controller.cli.noun import Noun
+from controller.cli.output import at, done, relative, rows, when
+
+app = Noun("reservation", "Pairs that are kept for devices about to come.")
+
+COLUMNS = [
+    ("ID", at("id")),
+    ("ENDPOINT", at("endpoint")),
+    ("DEVICE", at("device")),
+    ("MD", at("md")),
+    ("VM", at("vm")),
+    ("MD6", at("md6")),
+    ("VM6", at("vm6")),
+    ("UNTIL", when("held_until")),
+]
+Seconds = Annotated[int, typer.Option(metavar="SECONDS", min=1, max=30 * 86400, help="For how long from now on.")]
+
+
+@app.verb("list", "weft reservation list\nweft reservation list --endpoint c2-lan")
+def list_(endpoint: OfEndpoint = None) -> None:
+    """Which pairs are kept, for whom, and until when."""
+    with Client() as api:
+        rows(api.items(path("reservations"), endpoint=endpoint), COLUMNS, "no reservations")
+
+
+@app.verb("add", "weft reservation add c2-lan ana --seconds 600")
+def add(endpoint: Endpoint, device: Device, seconds: Seconds = 900) -> None:
+    """Keep a device's pair at a LAN before it is there; repeating it moves the end."""
+    with Client() as api:
+        answer = api.post(path("reservations"), {"endpoint": endpoint, "device": device, "seconds": seconds})
+        until = relative(answer.get("held_until"))
+        done(answer, f"{answer['md']} and {answer['vm']} are kept for {device}; that ends {until}")
+
+
+@app.verb("remove", "weft reservation remove 17")
+def remove(id: Annotated[str, typer.Argument(metavar="ID", help="As `weft reservation list` shows it.")]) -> None:
+    """Keep it no longer; leases on the pair go on."""
+    with Client() as api:
+        done(api.delete(path("reservations", id)), f"reservation {id} is given up")

@@ -1,0 +1,38 @@
+"""`weft sighting`: where devices are taken to be, and where they were last seen."""
+
+from typing import Annotated
+
+import typer
+
+from controller.cli.arguments import OfEndpoint
+from controller.cli.client import Client, path
+from controller.cli.completion import names
+from controller.cli.noun import Noun
+from controller.cli.output import at, rows, when
+
+app = Noun("sighting", "Where devices were seen, and where they are taken to be.")
+
+PLACE = [
+    ("AT", at("endpoint")),
+    ("SINCE", when("since")),
+    ("LAST SEEN AT", at("seen_endpoint")),
+    ("THERE SINCE", when("seen_since")),
+    ("SEEN", when("at")),
+    ("BY", at("how")),
+    ("TURNS", at("turns")),
+]
+
+
+@app.verb("list", "weft sighting list\nweft sighting list --endpoint c2-lan\nweft sighting list --unsettled")
+def list_(
+    endpoint: OfEndpoint = None,
+    device: Annotated[str | None, typer.Option(help="Only of this device.", autocompletion=names("devices"))] = None,
+    settled: Annotated[
+        bool | None,
+        typer.Option("--settled/--unsettled", help="Only those that are, or are not, where they were seen."),
+    ] = None,
+) -> None:
+    """One of each device that was ever seen."""
+    with Client() as api:
+        items = api.items(path("sightings"), endpoint=endpoint, device=device, settled=settled)
+        rows(items, [("DEVICE", at("device")), *PLACE], "no sightings")

@@ -1,0 +1,94 @@
+"""`weft tunnel`: what is encrypted between cloudlets, and what is missing."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from controller.cli.arguments import Cloudlet
+from controller.cli.client import Client, path
+from controller.cli.completion import names
+from controller.cli.noun import Noun
+from controller.cli.output import Row, at, card, rows, when
+from controller.cli.sizes import size
+
+app = Noun("tunnel", "Encrypted tunnels between cloudlets, as each end last said.")
+
+
+class State(StrEnum):
+    """Of a tunnel."""
+
+    UP = "up"
+    CONNECTING = "connecting"
+    DOWN = "down"
+
+
+def amount(key: str) -> Callable[[Row], object]:
+    """The octets below `key`, as people say them."""
+    get = at(key)
+    return lambda row: size(get(row))
+
+
+def state(row: Row) -> str:
+    """In a word; one that is missing for too long is shouted."""
+    return str(row.get("state")).upper() if row.get("alarm") else str(row.get("state"))
+
+
+def dropped(row: Row) -> str:
+    """Packets in the clear: that were to leave, and that came."""
+    return f"{row.get('dropped_out')} out, {row.get('dropped_in')} in"
+
+
+COLUMNS = [
+    ("CLOUDLET", at("cloudlet")),
+    ("PEER", at("peer")),
+    ("STATE", state),
+    ("SINCE", when("since")),
+    ("ESP", at("esp")),
+    ("NEW KEYS", when("rekey_at")),
+    ("IN", amount("bytes_in")),
+    ("OUT", amount("bytes_out")),
+    ("DROPPED", dropped),
+    ("WHY", at("why")),
+]
+CARD = [
+    ("CLOUDLET", at("cloudlet")),
+    ("PEER", at("peer")),
+    ("VTEPS", lambda row: f"{row.get('local')} to {row.get('remote')}"),
+    ("NEEDED", at("needed")),
+    ("STATE", state),
+    ("SINCE", when("since")),
+    ("MISSING SINCE", when("alarm")),
+    ("WHY", at("why")),
+    ("IKE", at("ike")),
+    ("ESP", at("esp")),
+    ("KEYS MADE", when("keyed_at")),
+    ("NEW KEYS", when("rekey_at")),
+    ("IN", lambda row: f"{size(row.get('bytes_in'))}, {row.get('packets_in')} packets"),
+    ("OUT", lambda row: f"{size(row.get('bytes_out'))}, {row.get('packets_out')} packets"),
+    ("DROPPED IN THE CLEAR", dropped),
+    ("SAID", when("at")),
+]
+
+
+@app.verb("list", "weft tunnel list\nweft tunnel list c1\nweft tunnel list --alarm\nweft tunnel list --state down")
+def list_(
+    cloudlet: Annotated[
+        str | None,
+        typer.Argument(metavar="[CLOUDLET]", help="Only what this one says.", autocompletion=names("cloudlets")),
+    ] = None,
+    state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
+    alarm: Annotated[bool, typer.Option("--alarm", help="Only those that are missing for too long.")] = False,
+) -> None:
+    """All tunnels, each end's word on its own line."""
+    with Client() as api:
+        found = api.items(path("tunnels"), cloudlet=cloudlet, state=state and state.value, alarm=alarm or None)
+        rows(found, COLUMNS, "no tunnels")
+
+
+@app.verb("show", "weft tunnel show c1 c2")
+def show(cloudlet: Cloudlet, peer: Cloudlet) -> None:
+    """The tunnel between two cloudlets, as the first one says."""
+    with Client() as api:
+        card(api.get(path("tunnels", cloudlet, peer)), CARD)

@@ -1,0 +1,175 @@
+"""`weft vm`: the machines that work for devices."""
+
+from typing import Annotated, Any
+
+import typer
+
+from controller.cli.arguments import NewName, OfCloudlet, OfEndpoint
+from controller.cli.client import Client, path
+from controller.cli.completion import names
+from controller.cli.failures import WrongUsage
+from controller.cli.noun import Noun
+from controller.cli.output import Row, at, card, done, rows, when
+from controller.cli.sizes import in_bytes, size
+
+app = Noun("vm", "VMs: each works for one device, and follows it from cloudlet to cloudlet.")
+
+COLUMNS = [
+    ("NAME", at("name")),
+    ("DEVICE", at("device")),
+    ("CLOUDLET", at("cloudlet")),
+    ("ENDPOINT", at("endpoint")),
+    ("CONDITION", at("condition")),
+    ("ADDRESS", at("address")),
+    ("SERVING", at("serving")),
+    ("MOVE", at("move")),
+    ("SEEN", when("seen_at")),
+]
+
+
+def _disk(row: Row) -> str | None:
+    disk = row.get("disk")
+    return f"{size(disk['bytes'])}, differs from {disk['base']}" if disk else None
+
+
+def _rate(row: Row) -> str:
+    rate = row.get("dirty_rate")
+    return "-" if rate is None else f"{size(rate)}/s"
+
+
+DETAILS = [
+    *COLUMNS,
+    ("DRIVER", at("driver")),
+    ("IMAGE", at("image")),
+    ("MEMORY", lambda row: size(row.get("memory"))),
+    ("MEMORY IN USE", lambda row: size(row.get("memory_used"))),
+    ("DIRTY RATE", _rate),
+    ("VCPUS", at("vcpus")),
+    ("DISK", _disk),
+    ("MACS (A, B)", at("macs")),
+    ("DHCP CLIENT ID", at("client_id")),
+    ("OPTIONS", at("options")),
+    ("ADDED", when("created_at")),
+]
+Vm = Annotated[str, typer.Argument(metavar="VM", help="A VM's name.", autocompletion=names("vms"))]
+Memory = Annotated[str, typer.Option(metavar="SIZE", help="Such as 512M or 4G.")]
+
+
+@app.verb("list", "weft vm list\nweft vm list --cloudlet c1 --condition running")
+def list_(
+    cloudlet: OfCloudlet = None,
+    endpoint: OfEndpoint = None,
+    device: Annotated[str | None, typer.Option(help="Only of this device.", autocompletion=names("devices"))] = None,
+    condition: Annotated[str | None, typer.Option(help="Only those that are so: running, stopped, gone, …")] = None,
+) -> None:
+    """Which VM works for whom, where it is, and whether it runs."""
+    with Client() as api:
+        found = api.items(path("vms"), cloudlet=cloudlet, endpoint=endpoint, device=device, condition=condition)
+        rows(found, COLUMNS, "no VMs")
+
+
+@app.verb("show", "weft vm show web")
+def show(name: Vm) -> None:
+    """One VM in full."""
+    with Client() as api:
+        card(api.get(path("vms", name)), DETAILS)
+
+
+@app.verb(
+    "add",
+    "weft vm add web --device ana --endpoint c1-lan --image debian --memory 512M\n"
+    "weft vm add web --device ana --endpoint c1-lan --image debian --memory 512M --disk debian:2G --start",
+)
+def add(
+    name: NewName,
+    device: Annotated[str, typer.Option(help="For whom it works.", autocompletion=names("devices"))],
+    endpoint: Annotated[str, typer.Option(help="Where it is at first.", autocompletion=names("endpoints"))],
+    image: Annotated[str, typer.Option(help="What it boots from; every cloudlet's driver has it.")],
+    memory: Memory,
+    driver: Annotated[str, typer.Option(help="The hypervisor driver.")] = "qemu",
+    vcpus: Annotated[int, typer.Option(min=1, max=1024)] = 1,
+    disk: Annotated[
+        str | None,
+        typer.Option(metavar="BASE:SIZE", help="A disk that begins as the shared image BASE. [default: none]"),
+    ] = None,
+    mac: Annotated[
+        list[str] | None, typer.Option(help="MACs of vNICs a and b: give two. [default: made from the name]")
+    ] = None,
+    option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="The driver's own.")] = None,
+    start: Annotated[bool, typer.Option("--start", help="Start it, too.")] = False,
+) -> None:
+    """Say which machine works for a device. At DHCP it goes by a client id of its own, on either of its vNICs."""
+    body: dict[str, Any] = {"name": name, "device": device, "endpoint": endpoint, "driver": driver, "image": image}
+    body |= {"memory": in_bytes("--memory", memory), "vcpus": vcpus, "options": dict(map(_option, option or []))}
+    if disk is not None:
+        base, colon, length = disk.rpartition(":")
+        if not colon:
+            raise WrongUsage(f"--disk {disk!r}: a disk is BASE:SIZE, such as debian:2G")
+        body["disk"] = {"base": base, "bytes": in_bytes("--disk", length)}
+    if mac:
+        if len(mac) != 2:
+            raise WrongUsage("--mac: a VM has two vNICs, a and b: give it twice")
+        body["macs"] = mac
+    with Client() as api:
+        answer = api.post(path("vms"), body)
+        if start:
+            answer = api.post(path("vms", name, "start"))
+        done(answer, f"{name} works for {device}, at {endpoint}" + ("; it is starting" if start else ""))
+
+
+@app.verb("set", "weft vm set web --memory 1G\nweft vm set web --option cpu=max --option display-")
+def set_(
+    name: Vm,
+    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Such as 512M or 4G.")] = None,
+    vcpus: Annotated[int | None, typer.Option(min=1, max=1024)] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE|KEY-", help="Set an option, or take it away with KEY-.")
+    ] = None,
+) -> None:
+    """Make another machine of a VM that does not run."""
+    body: dict[str, Any] = {"vcpus": vcpus} if vcpus is not None else {}
+    if memory is not None:
+        body["memory"] = in_bytes("--memory", memory)
+    if option:
+        body["options"] = dict(map(_option_or_none, option))
+    if not body:
+        raise WrongUsage("nothing to set: --memory, --vcpus or --option")
+    with Client() as api:
+        done(api.patch(path("vms", name), body), f"{name} is changed")
+
+
+@app.verb("start", "weft vm start web")
+def start(name: Vm) -> None:
+    """Have the cloudlet where it is start a VM; one that runs goes on."""
+    with Client() as api:
+        answer = api.post(path("vms", name, "start"))
+        done(answer, f"{name} is {answer.get('condition')} at {answer.get('endpoint')}")
+
+
+@app.verb("stop", "weft vm stop web")
+def stop(name: Vm) -> None:
+    """Have a VM shut down; its disk stays. Also takes back a start that has not happened yet."""
+    with Client() as api:
+        answer = api.post(path("vms", name, "stop"))
+        done(answer, f"{name} is {answer.get('condition')} at {answer.get('endpoint')}")
+
+
+@app.verb("remove", "weft vm remove web")
+def remove(
+    name: Vm,
+    force: Annotated[bool, typer.Option("--force", help="Also one that runs: it runs on, unattended.")] = False,
+) -> None:
+    """Forget a VM that does not run and is not being moved."""
+    with Client() as api:
+        done(api.delete(path("vms", name), force=force or None), f"{name} is removed")
+
+
+def _option(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise WrongUsage(f"--option {text!r}: an option is KEY=VALUE")
+    return key, value
+
+
+def _option_or_none(text: str) -> tuple[str, str | None]:
+    return (text[:-1], None) if text.endswith("-") and "=" not in text and len(text) > 1 else _option(text)

@@ -1,0 +1,146 @@
+"""HTTP connections of the API: so many in all and from one peer; requests arrive and answers leave in their time. What
+uvicorn's own protocol leaves open. The only file that imports h11."""
+
+import asyncio
+import math
+import resource
+import sys
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from controller.problems import Problem, response
+from controller.shown import told
+
+SPARE = 256
+"""Files beside connections: the database's, listening sockets, what is imported."""
+
+RETRY = 5
+"""Seconds that a peer is asked to stay away when there are too many connections."""
+
+
+def peer(address: str) -> str:
+    """Who is behind an address: itself, or for IPv6 its /64, which is what one host has."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:  # a unix socket has none
+        return address
+    if isinstance(found, IPv6Address):
+        return str(found.ipv4_mapped or ip_network((int(found), 64), strict=False))
+    return str(found)
+
+
+def room() -> int:
+    """How many connections there are files for, once this process may open as many as it is allowed to."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return sys.maxsize if hard == resource.RLIM_INFINITY else max(hard - SPARE, 1)
+
+
+class Connections:
+    """Those that are open, counted. `seconds` is how long a request may take to arrive, and how long a peer may take
+    nothing of an answer."""
+
+    def __init__(self, total: int, per_peer: int, seconds: float) -> None:
+        self.total, self.per_peer, self.seconds = total, per_peer, seconds
+        self._open: Counter[str] = Counter()
+
+    def enter(self, peer: str) -> Problem | None:
+        """Counts one more, or says why not."""
+        headers = {"Retry-After": str(RETRY)}
+        if self._open[peer] >= self.per_peer:
+            return Problem(503, f"There are {self.per_peer} connections from {peer} already.", headers=headers)
+        if self._open.total() >= self.total:
+            return Problem(503, f"There are {self.total} connections already.", headers=headers)
+        self._open[peer] += 1
+        return None
+
+    def leave(self, peer: str) -> None:
+        """One that was counted is gone."""
+        self._open[peer] -= 1
+        if not self._open[peer]:
+            del self._open[peer]
+
+    @property
+    def protocol(self) -> Callable[..., asyncio.Protocol]:
+        """What uvicorn makes for each connection."""
+        return partial(_Connection, self)
+
+
+class _Connection(H11Protocol):
+    def __init__(self, connections: Connections, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._all, self._counted = connections, ""
+        self._arrives: asyncio.TimerHandle | None = None
+        self._leaves: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        name = peer(self.client[0]) if self.client else "the unix socket"
+        if refusal := self._all.enter(name):
+            self._end(refusal)
+            return
+        self.app = told(self.app, transport)
+        self._counted = name
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._counted:
+            self._all.leave(self._counted)
+        for timer in (self._arrives, self._leaves):
+            if timer:
+                timer.cancel()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        self._wait()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._leaves = self.loop.call_later(self._all.seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._leaves:
+            self._leaves.cancel()
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        error = sys.exception()  # what h11 has just refused
+        if isinstance(error, h11.RemoteProtocolError):
+            self._end(Problem(error.error_status_hint, f"This is not HTTP as it is spoken here: {error}."))
+        else:
+            self._end(Problem(400, msg))
+
+    def _wait(self) -> None:
+        """The clock runs while a request is on its way, and for as long as it takes for one to begin."""
+        arriving = self.conn.their_state in (h11.IDLE, h11.SEND_BODY) and not self.transport.is_closing()
+        if arriving and self._arrives is None:
+            self._arrives = self.loop.call_later(self._all.seconds, self._late)
+        elif not arriving and self._arrives is not None:
+            self._arrives.cancel()
+            self._arrives = None
+
+    def _late(self) -> None:
+        seconds = math.ceil(self._all.seconds)
+        self._end(Problem(408, f"The request did not arrive within {seconds} seconds."))
+
+    def _end(self, problem: Problem) -> None:
+        """The last word, unless an answer has begun already."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            answer = response(problem, self.scope["path"] if self.scope else "/")
+            headers = [*answer.raw_headers, (b"connection", b"close")]
+            for event in (
+                h11.Response(status_code=problem.status, headers=headers),
+                h11.Data(data=bytes(answer.body)),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()

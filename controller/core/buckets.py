@@ -1,0 +1,32 @@
+"""How often somebody may ask: a token bucket for each, kept as one number (GCRA, ATM Forum TM 4.0, annex C)."""
+
+from collections.abc import Hashable
+
+MANY = 10_000
+"""Buckets above which the full ones are forgotten."""
+
+
+class Buckets:
+    """Each key may ask `rate` times a second over time, and `burst` times at once. A rate of 0 is no limit."""
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self._gap = 1 / rate if rate else 0.0
+        self._depth = self._gap * max(burst, 1)
+        self._full: dict[Hashable, float] = {}  # when the bucket of a key is full again
+        self._many = MANY
+
+    def __len__(self) -> int:
+        return len(self._full)
+
+    def take(self, key: Hashable, now: float) -> float:
+        """Takes one at `now`, in seconds of any steady clock. Gives 0, or how many seconds there is none; then nothing
+        was taken."""
+        full = max(self._full.get(key, now), now) + self._gap
+        wait = full - now - self._depth
+        if wait > 1e-9:
+            return wait
+        self._full[key] = full
+        if len(self._full) > self._many:
+            self._full = {each: then for each, then in self._full.items() if then > now}
+            self._many = max(MANY, 2 * len(self._full))
+        return 0.0

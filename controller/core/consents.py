@@ -1,0 +1,91 @@
+"""Consent of tenants (CloudNet, section 3.1.1: a resource joins a customer's cloud when that customer has authorised
+it). An endpoint whose tenant wants to be asked is held back until the tenant has consented to it: it is in no pool, and
+neither route servers nor its cloudlet know of it. Pure; edits raise Refused.
+
+Consent is to one endpoint as it was made. One that is made anew under the same name is another, and nobody has
+consented to it."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import StrEnum
+
+from controller.core.intent import Endpoint, Intent
+from controller.core.policy.model import Rules
+from controller.core.refusals import conflict, missing
+from controller.core.roles import Caller, Role
+from controller.core.tables import Table
+
+
+class State(StrEnum):
+    """`unasked`: the tenant, if there is one, has not consented, and need not. Of these, `waiting` and `withdrawn` are
+    held back."""
+
+    UNASKED = "unasked"
+    GIVEN = "given"
+    WAITING = "waiting"
+    WITHDRAWN = "withdrawn"
+
+
+def state(intent: Intent, endpoint: str, *, before: bool) -> State:
+    """How it stands with an endpoint. `before`: there was a consent to it once."""
+    if intent.endpoints[endpoint].consented_by is not None:
+        return State.GIVEN
+    if not intent.held(endpoint):
+        return State.UNASKED
+    return State.WITHDRAWN if before else State.WAITING
+
+
+def signature(caller: Caller, endpoint: Endpoint) -> str:
+    """Who consents, as it is written down. An admin can do it for a tenant, and that is said."""
+    own = caller.role is Role.TENANT and caller.tenant == endpoint.tenant
+    return caller.name if own else f"{caller.name}, for tenant {endpoint.tenant}"
+
+
+def give(intent: Intent, name: str, caller: Caller) -> Intent:
+    """The tenant consents to its endpoint."""
+    endpoint = _owned(intent, name)
+    if endpoint.consented_by is not None:
+        raise conflict(f"tenant {endpoint.tenant} has consented to {name} already, by {endpoint.consented_by}")
+    return intent.with_endpoint(replace(endpoint, consented_by=signature(caller, endpoint)))
+
+
+def withdraw(intent: Intent, name: str) -> Intent:
+    """The tenant does not consent any longer. If it wants to be asked, the endpoint leaves all pools."""
+    endpoint = _owned(intent, name)
+    if endpoint.consented_by is None:
+        raise conflict(f"tenant {endpoint.tenant} has not consented to {name}")
+    return without_held(intent.with_endpoint(replace(endpoint, consented_by=None)), [name])
+
+
+def _owned(intent: Intent, name: str) -> Endpoint:
+    if name not in intent.endpoints:
+        raise missing("endpoint", name)
+    endpoint = intent.endpoints[name]
+    if endpoint.tenant is None:
+        raise conflict(f"{name} is of no tenant: nobody is asked")
+    return endpoint
+
+
+def cut_off(intent: Intent, rules: Rules) -> list[str]:
+    """The endpoints that are in force, and would be held back under another policy. Sorted."""
+    if not any(tenant.consent for tenant in rules.tenants.values()):
+        return []
+    other = intent.but(policy=rules)
+    return sorted(name for name in intent.endpoints if other.held(name) and not intent.held(name))
+
+
+def counted(intent: Intent, names: Iterable[str], who: str) -> Intent:
+    """With these endpoints as if their tenants had consented: an operator says that they had, unasked."""
+    said = {name: replace(intent.endpoints[name], consented_by=f"{who}, counted as consented") for name in names}
+    return intent.but(endpoints=Table.of(intent.endpoints).updated(said)) if said else intent
+
+
+def without_held(intent: Intent, names: Iterable[str] | None = None) -> Intent:
+    """Without endpoints that are held back in any pool; `names` are those that may be."""
+    if not any(tenant.consent for tenant in intent.policy.tenants.values()):
+        return intent
+    for name in list(intent.pools_of) if names is None else names:
+        if intent.held(name):
+            for vcp in intent.pools_of.get(name, ()):
+                intent = intent.without_member(vcp, name)
+    return intent

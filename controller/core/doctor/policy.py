@@ -1,0 +1,44 @@
+"""The policy in force against the intent."""
+
+from dataclasses import dataclass
+
+from controller.core.doctor.difference import Difference
+from controller.core.plans import Plan
+
+
+@dataclass(frozen=True)
+class InForce:
+    """A revision of the policy, what applying it anew would do, what is wrong with it by now, and who cannot be where
+    it wants them. Whom a selector chooses and who does not fit is out with a warning, and no difference."""
+
+    revision: int
+    plan: Plan
+    wrong: tuple[str, ...] = ()
+
+
+def compare_policy(policy: InForce) -> list[Difference]:
+    """Steps that applying it anew would take, tests inside that fail, and members that it names and cannot have."""
+    where = f"policy revision {policy.revision}"
+    found = [Difference(where, "policy", "a policy that holds", "one that does not", wrong) for wrong in policy.wrong]
+
+    def drifted(vcp: str, expected: str, is_: str, text: str) -> None:
+        found.append(Difference(where, f"VCP {vcp}", expected, is_, f"{text}; weft policy drift says more"))
+
+    for vcp in policy.plan.create:
+        drifted(vcp.name, "there", "not there", f"the policy wants a VCP {vcp.name}, and there is none")
+    for name in policy.plan.delete:
+        drifted(name, "not there", "there", f"the policy does not know VCP {name}, which a policy made")
+    for name in policy.plan.adopt:
+        drifted(name, "under the policy", "made by hand", f"VCP {name} was made by hand, and the policy has it as well")
+    for name, _ in policy.plan.describe:
+        drifted(name, "the policy's description", "another", f"VCP {name} is described otherwise")
+    for name, endpoint in policy.plan.join:
+        drifted(name, f"member {endpoint}", "not a member", f"{endpoint} is not in {name}, where the policy wants it")
+    for name, endpoint in policy.plan.leave:
+        drifted(name, f"without {endpoint}", "a member", f"{endpoint} is in {name}, where the policy does not want it")
+    for one in policy.plan.out:
+        if one.named:
+            drifted(
+                one.vcp, f"member {one.endpoint}", "not a member", f"{one.endpoint} cannot be in {one.vcp}: {one.why}"
+            )
+    return found

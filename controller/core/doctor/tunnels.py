@@ -1,0 +1,34 @@
+"""Encrypted tunnels that cloudlets need, against those that they say they have."""
+
+from collections.abc import Iterator, Sequence
+
+from controller.core.doctor.difference import Difference
+from controller.core.doctor.kernels import Cloudlet
+
+MAKING = 2.0
+"""Seconds in which a tunnel that is missing is being made."""
+
+
+def compare_tunnels(cloudlets: Sequence[Cloudlet]) -> Iterator[Difference]:
+    """Of every cloudlet that encrypts. What the others say is nothing."""
+    encrypts = {c.desired.cloudlet for c in cloudlets if c.report is not None and c.report.ipsec is not None}
+    known = {c.desired.cloudlet for c in cloudlets if c.report is not None}
+    for cloudlet in sorted(cloudlets, key=lambda c: c.desired.cloudlet):
+        if cloudlet.report is None or cloudlet.report.ipsec is None:
+            continue
+        name, ipsec = cloudlet.desired.cloudlet, cloudlet.report.ipsec
+        where = f"IPsec at {name}"
+        if ipsec.problem:
+            yield Difference(where, name, "no problem", ipsec.problem, f"{name} cannot encrypt: {ipsec.problem}.")
+        remotes = {r.cloudlet for e in cloudlet.desired.endpoints for r in e.remotes if r.vtep != cloudlet.desired.vtep}
+        found = {tunnel.cloudlet: tunnel for tunnel in ipsec.tunnels}
+        for peer in sorted(remotes):
+            tunnel = found.get(peer)
+            if tunnel is not None and (tunnel.state == "up" or tunnel.age <= MAKING):
+                continue
+            state = tunnel.state if tunnel is not None else "none"
+            why = f": {tunnel.why}" if tunnel is not None and tunnel.why else ""
+            if peer in known - encrypts:
+                why += f"; {peer} does not say that it encrypts"
+            text = f"{name} has no encrypted tunnel to {peer}, with which it shares a pool{why}."
+            yield Difference(where, f"tunnel to {peer}", "up", state, text)

@@ -1,0 +1,136 @@
+"""What is known of a move before it is made, where each figure comes from, and what that comes to. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from controller.core.prediction import BUFFER_MS, Forecast, Load, Path, forecast
+from controller.core.profiles import Correction, Error, Past, correction, error, typical
+
+BANDWIDTH, DIRTY_RATE, DISK = 100e6, 1 << 20, 32 << 20
+"""What is assumed of a link (bits per second), a machine (bytes written a second) and a disk (bytes that differ from
+the shared base) of which nobody knows anything."""
+
+FEWEST = 3
+"""Moves over a link without which its buffer is not judged."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A move that was made, as far as it was measured: as Past, with what later estimates start from. Bytes, bytes a
+    second (`dirty_rate`), milliseconds; `ratio` bytes went over the wire for one of memory."""
+
+    past: Past
+    vm: str
+    memory_used: float | None = None
+    dirty_rate: float | None = None
+    disk: float | None = None
+    ratio: float | None = None
+    rtt_before_ms: float | None = None
+    rtt_during_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is on record: the VM's image and size in bytes, whether it has a disk, what its driver has measured; the
+    link's round trip, and its bandwidth in bits per second there and, if need be, back; past moves of the image and
+    over the link; the pause that policy aims at. None where nobody knows."""
+
+    vm: str
+    image: str
+    memory: float
+    has_disk: bool
+    link: tuple[str, str]
+    memory_used: float | None = None
+    dirty_rate: float | None = None
+    rtt_ms: float | None = None
+    bandwidth: float | None = None
+    bandwidth_back: float | None = None
+    history: Sequence[Profile] = ()
+    downtime_ms: float = 300.0
+
+
+@dataclass(frozen=True)
+class Input:
+    """A figure, and where it comes from."""
+
+    value: float | None
+    origin: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """`inputs` by name; what the model makes of them, None without a round trip; `seconds` are the model's times the
+    correction, None if the copy never ends or nobody knows. `error`: how good past predictions were."""
+
+    inputs: dict[str, Input]
+    forecast: Forecast | None
+    correction: Correction
+    error: Error | None
+    seconds: float | None
+
+    @property
+    def rtt_ms(self) -> float | None:
+        """The round trip during the move."""
+        return self.forecast.rtt_ms if self.forecast else None
+
+
+def estimate(facts: Facts) -> Estimate:
+    """What a move takes, by all that is known of it."""
+    past = [one.past for one in facts.history]
+    inputs = _inputs(facts)
+    found = correction(past, facts.image, facts.link)
+    off = error([one for one in past if one.link == facts.link]) or error(past)
+    rtt = inputs["rtt_ms"].value
+    if rtt is None:
+        return Estimate(inputs, None, found, off, None)
+    given = {name: one.value or 0.0 for name, one in inputs.items()}
+    load = Load(given["memory"], given["dirty_rate"], given["disk"], given["ratio"], given["downtime_ms"])
+    made = forecast(load, (Path(given["bandwidth"], rtt),), given["buffer_ms"])
+    return Estimate(inputs, made, found, off, None if made.seconds is None else made.seconds * found.factor)
+
+
+def _inputs(facts: Facts) -> dict[str, Input]:
+    disk = _remembered(facts, "disk", Input(DISK, "assumed"))
+    return {
+        "memory": _measured(facts, "memory_used", Input(facts.memory, "all that it has: nobody has measured it")),
+        "dirty_rate": _measured(facts, "dirty_rate", Input(DIRTY_RATE, "assumed")),
+        "disk": disk if facts.has_disk else Input(0.0, "it has none"),
+        "ratio": _remembered(facts, "ratio", Input(1.0, "assumed: nothing is compressed")),
+        "bandwidth": _bandwidth(facts),
+        "rtt_ms": Input(facts.rtt_ms, "neighbour database" if facts.rtt_ms is not None else "nobody knows"),
+        "buffer_ms": _buffer(facts),
+        "downtime_ms": Input(facts.downtime_ms, "policy"),
+    }
+
+
+def _measured(facts: Facts, name: str, otherwise: Input) -> Input:
+    value: float | None = getattr(facts, name)
+    return _remembered(facts, name, otherwise) if value is None else Input(value, "measured by its driver")
+
+
+def _remembered(facts: Facts, name: str, otherwise: Input) -> Input:
+    """What past moves of this VM had, or else those of its image."""
+    own = [getattr(one, name) for one in facts.history if one.vm == facts.vm]
+    kind = [getattr(one, name) for one in facts.history if one.past.image == facts.image]
+    for values, whose in ((own, "its own past moves"), (kind, f"past moves of {facts.image}")):
+        if (value := typical(values)) is not None:
+            return Input(value, whose)
+    return otherwise
+
+
+def _bandwidth(facts: Facts) -> Input:
+    for value, origin in ((facts.bandwidth, "past moves over the link"), (facts.bandwidth_back, "past moves back")):
+        if value:
+            return Input(value, origin)
+    return Input(BANDWIDTH, "assumed")
+
+
+def _buffer(facts: Facts) -> Input:
+    """What a move adds to the round trip at most: as it was over this link."""
+    added = [
+        max(one.rtt_during_ms - one.rtt_before_ms, 0.0)
+        for one in facts.history
+        if one.past.link == facts.link and one.rtt_before_ms is not None and one.rtt_during_ms is not None
+    ]
+    measured = typical(added) if len(added) >= FEWEST else None
+    return Input(BUFFER_MS, "assumed") if measured is None else Input(measured, "past moves over the link")

@@ -1,0 +1,125 @@
+"""What the policy in force does when the inventory changes: an endpoint that has become eligible for a pool joins it,
+and one that no longer is leaves it, in the change that made it so. Pure, like `membership`, but only those concerned
+are looked at, and only because something about them changed: what somebody joined or left by hand stays as it is, and
+shows as drift."""
+
+from collections.abc import Iterator, Mapping
+
+from controller.core import edits
+from controller.core.families import Family, Split
+from controller.core.intent import Cloudlet, Intent, State, Vcp, turned
+from controller.core.membership import Absent, Settled, unfit
+from controller.core.policy.model import PolicyVcp
+from controller.core.proximity.nearness import Medians
+from controller.core.refusals import Refused
+from controller.core.selectors import labels, matches
+from controller.core.tables import changed
+
+
+def followed(old: Intent, new: Intent, medians: Medians) -> Settled:
+    """`new`, an edit of `old`, with what its policy makes of the edit. An edit of pools alone, or one that brings
+    another policy, is left as it is, at no cost."""
+    inventory_same = new.cloudlets is old.cloudlets and new.endpoints is old.endpoints
+    if inventory_same or not new.policy.vcps or new.policy is not old.policy:
+        return Settled(new)
+    who = sorted(concerned(old, new))
+    absent: list[Absent] = []
+    splits: list[Split] = []
+    intent = new
+    for name, rule in sorted(new.policy.vcps.items()):
+        if rule.automatic:
+            gone = _lost(old, new, rule)
+            moved = [e for e in who if e in new.endpoints and _moved(old, new, e)]
+            if gone or moved or any(eligible(new, rule, e) for e in who):
+                intent, left, fell = _place(old, intent, rule, medians, who, frozenset(moved), gone)
+                absent, splits = absent + left, splits + fell
+            continue
+        for endpoint in who:
+            was, now = eligible(old, rule, endpoint), eligible(new, rule, endpoint)
+            pool = intent.vcps.get(name)
+            if was == now or pool is None or now == (endpoint in pool.members):
+                continue
+            if not now:
+                intent = intent.without_member(name, endpoint)
+                continue
+            try:
+                intent = edits.join(intent, name, endpoint)
+            except Refused as refused:
+                absent.append(Absent(name, endpoint, refused.message, named=endpoint in rule.members))
+    return Settled(intent, tuple(sorted(absent)), tuple(splits))
+
+
+def eligible(intent: Intent, rule: PolicyVcp, endpoint: str) -> bool:
+    """Whether the policy wants the endpoint in the pool, or in a pool of the family, as it is now."""
+    found = intent.endpoints.get(endpoint)
+    if found is None:
+        return False
+    cloudlet, named = intent.cloudlets[found.cloudlet], endpoint in rule.members
+    chosen = named or (matches(rule.select, labels(cloudlet, found)) if rule.select is not None else rule.automatic)
+    if not chosen or (rule.automatic and cloudlet.latitude is None):
+        return False
+    family = rule.name if rule.automatic else None
+    return unfit(intent, Vcp(rule.name, rule.flavour, family=family), endpoint, named=named) is None
+
+
+def concerned(old: Intent, new: Intent) -> Iterator[str]:
+    """Endpoints that were made, those to which a tenant consented or does no longer, and those of cloudlets about which
+    something changed that a policy asks for."""
+    yield from (name for name in changed(old.endpoints, new.endpoints) if name not in old.endpoints)
+    yield from turned(old, new)
+    for name in changed(old.cloudlets, new.cloudlets):
+        before, after = old.cloudlets.get(name), new.cloudlets.get(name)
+        if before is not None and after is not None and _asked(before) != _asked(after):
+            yield from (endpoint.name for endpoint in new.endpoints_of.get(name, ()))
+
+
+def _asked(cloudlet: Cloudlet) -> tuple[object, ...]:
+    return cloudlet.state is State.ACTIVE, cloudlet.labels, cloudlet.latitude, cloudlet.longitude
+
+
+def _position(intent: Intent, endpoint: str) -> tuple[float | None, float | None]:
+    cloudlet = intent.cloudlets[intent.endpoints[endpoint].cloudlet]
+    return cloudlet.latitude, cloudlet.longitude
+
+
+def _moved(old: Intent, new: Intent, endpoint: str) -> bool:
+    return endpoint in old.endpoints and _position(old, endpoint) != _position(new, endpoint)
+
+
+def _lost(old: Intent, new: Intent, rule: PolicyVcp) -> Mapping[str, frozenset[str]]:
+    """The family's pools that the edit took members from."""
+    if old.vcps is new.vcps:
+        return {}
+    both = [n for n in changed(old.vcps, new.vcps) if n in old.vcps and n in new.vcps]
+    mine = {n: old.vcps[n] for n in both if old.vcps[n].family == rule.name}
+    return {n: gone for n, vcp in mine.items() if (gone := vcp.members - new.vcps[n].members)}
+
+
+def _place(
+    old: Intent,
+    intent: Intent,
+    rule: PolicyVcp,
+    medians: Medians,
+    who: list[str],
+    moved: frozenset[str],
+    gone: Mapping[str, frozenset[str]],
+) -> tuple[Intent, list[Absent], list[Split]]:
+    """Those out of the family's pools that are not to be there any more, or not where they are; the pools that they
+    left into their parts; and those to be placed into pools."""
+    touched = set(gone)
+    placed: list[str] = []
+    for endpoint in who:
+        was, now = eligible(old, rule, endpoint), eligible(intent, rule, endpoint)
+        mine = [n for n in intent.pools_of.get(endpoint, ()) if intent.vcps[n].family == rule.name]
+        if was and (not now or endpoint in moved):
+            for name in mine:
+                intent = intent.without_member(name, endpoint)
+                touched.add(name)
+            mine = []
+        if now and not mine and (not was or endpoint in moved):
+            placed.append(endpoint)
+    family = Family(rule, medians, intent)
+    family.split(touched)
+    family.place(placed)
+    left = [Absent(rule.name, e, why, named=e in rule.members) for e, why in family.left.items()]
+    return family.intent, left, family.splits

@@ -1,0 +1,106 @@
+"""Neighbours: who probes whom, how long what they found holds, and who is a place to move to (Teka, "Possible neighbour
+database"). Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from controller.core.intent import Cloudlet, Intent, State
+from controller.core.policy.model import Neighbours
+from controller.core.proximity.reach import near, reach
+from controller.core.tables import changed
+from controller.wire.neighbours import Candidate, Candidates
+
+WEIGHT = 1 / 3
+"""How much the latest round counts in the smoothed loss: one lost echo of five does not undo a neighbour, a round of
+which nothing comes back does, and it takes two good ones to make up for that."""
+
+REPORT_SECONDS = 60.0
+"""Agents report at least so often, however seldom they probe."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What one cloudlet holds of another: a place to move to, or not. `loss` (0..1) is smoothed."""
+
+    possible: bool
+    loss: float
+
+
+def judge(policy: Neighbours, before: Standing | None, median_ms: float | None, loss: float) -> Standing:
+    """The standing after one more round, of which `loss` (0..1) did not come back. `before` is None for the first, and
+    for the first after a silence. A round trip under `rtt_ms` makes a possible neighbour, one of more than
+    `keep_rtt_ms` unmakes it; in between it stays what it was."""
+    smoothed = loss if before is None else before.loss + WEIGHT * (loss - before.loss)
+    if median_ms is None or smoothed > policy.max_loss:
+        return Standing(False, smoothed)
+    if before is not None and before.possible:
+        return Standing(median_ms <= max(policy.keep_rtt_ms, policy.rtt_ms), smoothed)
+    return Standing(median_ms < policy.rtt_ms, smoothed)
+
+
+def lifetime(policy: Neighbours) -> timedelta:
+    """How long a round holds. Never less than two intervals: the next round's report needs more than one to come."""
+    return timedelta(seconds=policy.probe_seconds * max(policy.stale_intervals, 2))
+
+
+def report_seconds(policy: Neighbours) -> float:
+    """How often agents report: once in an interval, twice where two intervals are all the time there is."""
+    return min(policy.probe_seconds / (1 if policy.stale_intervals > 2 else 2), REPORT_SECONDS)
+
+
+def candidates(intent: Intent, cloudlet: str) -> Candidates:
+    """Whom a cloudlet probes, by name: those it shares a pool with, and those that are near. Only active ones probe and
+    are probed; who probes somebody is probed by them too. Costs work in proportion to those found."""
+    policy, own = intent.policy.neighbours, intent.cloudlets[cloudlet]
+    names = sorted(set(_candidates(intent, cloudlet)) - {cloudlet}) if own.state is State.ACTIVE else []
+    found = (intent.cloudlets[name] for name in names)
+    return Candidates(
+        cloudlet=cloudlet,
+        vtep=own.vtep,
+        probe_seconds=policy.probe_seconds,
+        report_seconds=report_seconds(policy),
+        echoes=policy.echoes,
+        candidates=[Candidate(cloudlet=c.name, vtep=c.vtep) for c in found if c.state is State.ACTIVE],
+    )
+
+
+def _candidates(intent: Intent, cloudlet: str) -> Iterator[str]:
+    for endpoint in intent.endpoints_of.get(cloudlet, ()):
+        for remote in intent.remotes(endpoint.name):
+            yield intent.endpoints[remote].cloudlet
+    here, policy = intent.cloudlets[cloudlet].place, intent.policy.proximity
+    if here is not None:
+        for name, there in intent.places.around(here, reach(policy, cloudlet)):
+            if near(policy, (cloudlet, here), (name, there)):
+                yield name
+
+
+def concerned(old: Intent, new: Intent) -> frozenset[str]:
+    """The cloudlets of `new` whose candidates may differ between two intents. Costs work in proportion to what changed
+    and to those who are concerned; all are when the policy on neighbours or on proximity has changed."""
+    if (old.policy.neighbours, old.policy.proximity) != (new.policy.neighbours, new.policy.proximity):
+        return frozenset(new.cloudlets)
+    names: set[str] = set()
+    for name in _changed(old, new):
+        for intent in (old, new):
+            if name in intent.cloudlets:
+                names |= {name, *_candidates(intent, name)}
+    for pool in changed(old.vcps, new.vcps):
+        before, after = old.vcps.get(pool), new.vcps.get(pool)
+        was, is_ = before.members if before else frozenset[str](), after.members if after else frozenset[str]()
+        if was != is_:
+            names |= {(new.endpoints.get(e) or old.endpoints[e]).cloudlet for e in was | is_}
+    return frozenset(names & new.cloudlets.keys())
+
+
+def _changed(old: Intent, new: Intent) -> Iterator[str]:
+    """Cloudlets that came, went, moved, or became or ceased to be active."""
+    for name in changed(old.cloudlets, new.cloudlets):
+        before, after = old.cloudlets.get(name), new.cloudlets.get(name)
+        if before is None or after is None or _presence(before) != _presence(after):
+            yield name
+
+
+def _presence(cloudlet: Cloudlet) -> tuple[object, ...]:
+    return cloudlet.state is State.ACTIVE, cloudlet.vtep, cloudlet.place

@@ -1,0 +1,48 @@
+"""From text to a policy: the document, its form, its sections, and what is wrong with them together."""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from controller.core.policy.document import Document, read
+from controller.core.policy.errors import MAX_ERRORS, PolicyInvalid
+from controller.core.policy.form import violations
+from controller.core.policy.model import Rules
+from controller.core.policy.policy import Policy
+from controller.core.policy.sections import access, addresses, migration, neighbours, proximity, tenants, tests, vcps
+
+SECTIONS: dict[str, Any] = {
+    "addresses": addresses,
+    "proximity": proximity,
+    "neighbours": neighbours,
+    "vcps": vcps,
+    "access": access,
+    "migration": migration,
+    "tenants": tenants,
+    "tests": tests,
+}
+NEED = {"access": "vcps", "tenants": "vcps", "tests": "addresses"}
+"""Sections that are checked against another one."""
+
+
+def parse(text: str, filename: str) -> Policy:
+    """The policy in `text`; `filename` is for messages only. Raises PolicyInvalid with every error: those of form, and
+    of sections whose form is right, what does not go together."""
+    document = read(text, filename)
+    wrong = violations(document, filename)
+    if len(wrong) >= MAX_ERRORS:
+        raise PolicyInvalid(wrong)  # there may be more, in any section
+    bad = {error.field.partition(".")[0].partition("[")[0] for error in wrong}
+    right = [name for name in SECTIONS if name not in bad] if isinstance(document.data, dict) else []
+    policy = Policy(filename, _rules(document, right), document)
+    checked = [SECTIONS[name] for name in right if NEED.get(name) not in bad]
+    errors = [*wrong, *islice((e for section in checked for e in section.errors(policy)), MAX_ERRORS)]
+    if errors:
+        raise PolicyInvalid(errors)
+    warnings = islice((w for section in (access, tenants) for w in section.warnings(policy)), MAX_ERRORS)
+    return Policy(filename, policy.rules, document, tuple(sorted(warnings)))
+
+
+def _rules(document: Document, sections: Iterable[str]) -> Rules:
+    data: Any = document.data
+    return Rules(**{name: SECTIONS[name].read(data[name]) for name in sections if name in data})

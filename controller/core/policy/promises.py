@@ -1,0 +1,73 @@
+"""What a policy's `tests` promise, by kind. None in what has to come out: it does not matter."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Coordinates = tuple[float, float]
+"""Latitude and longitude in degrees, WGS-84."""
+
+Neighbourhood = Literal["near", "possible", "stale", "not"]
+Decision = Literal["move", "synthesise", "stay"]
+
+
+@dataclass(frozen=True)
+class PathTest:
+    """Every source to every destination: something gets through (`reachable`) or nothing does."""
+
+    name: str
+    reachable: bool
+    sources: tuple[str, ...]
+    destinations: tuple[str, ...]
+    protocol: str | None = None
+    port: int | None = None
+
+
+@dataclass(frozen=True)
+class AddressTest:
+    """The plan's answer for `device` (what is reserved for it) or, without one, for the pair of `md`."""
+
+    name: str
+    lan: str
+    prefix: str | None = None
+    prefix6: str | None = None
+    device: str | None = None
+    md: str | None = None
+    vm: str | None = None
+    md6: str | None = None
+    vm6: str | None = None
+    excluded: bool | None = None
+    lease_seconds: int | None = None
+
+
+@dataclass(frozen=True)
+class NeighbourTest:
+    """What two cloudlets are to each other, given where they are or what was measured between them. What is None the
+    region has to say."""
+
+    name: str
+    expect: Neighbourhood
+    source: str | None = None
+    destination: str | None = None
+    source_at: Coordinates | None = None
+    destination_at: Coordinates | None = None
+    distance_m: float | None = None
+    rtt_ms: float | None = None
+    loss: float = 0.0
+    age_seconds: float = 0.0
+    possible_before: bool = False
+
+
+@dataclass(frozen=True)
+class MoveTest:
+    """What becomes of a VM whose device was seen elsewhere. Predictions that are None nobody can make."""
+
+    name: str
+    expect: Decision
+    neighbour: Literal["possible", "stale", "not"] = "possible"
+    rtt_ms: float | None = None
+    migration_seconds: float | None = None
+    initiation_seconds: float | None = None
+    can_synthesise: bool = True
+
+
+PolicyTest = PathTest | AddressTest | NeighbourTest | MoveTest

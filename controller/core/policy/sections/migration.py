@@ -1,0 +1,23 @@
+"""`migration`: thresholds of the decision to move a VM (Teka, section V), and how moves are made."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from controller.core.policy.errors import PolicyError
+from controller.core.policy.model import Migration
+from controller.core.policy.policy import Policy
+
+_AS_THEY_ARE = ("moves_per_link", "moves_per_cloudlet", "downtime_ms", "compression", "post_copy")
+
+
+def read(data: Mapping[str, Any]) -> Migration:
+    """The section; `data` is right by the schema."""
+    values: dict[str, Any] = {key: value if key in _AS_THEY_ARE else float(value) for key, value in data.items()}
+    return Migration(**values)
+
+
+def errors(policy: Policy) -> Iterator[PolicyError]:
+    """Thresholds in the wrong order."""
+    migration = policy.rules.migration
+    if migration.max_rtt_ms < migration.rtt_ms:
+        yield policy.order("migration", "max_rtt_ms", migration.max_rtt_ms, "rtt_ms", migration.rtt_ms)

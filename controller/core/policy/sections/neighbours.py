@@ -1,0 +1,23 @@
+"""`neighbours`: thresholds of the possible-neighbour database."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from controller.core.policy.errors import PolicyError
+from controller.core.policy.model import Neighbours
+from controller.core.policy.policy import Policy
+
+_WHOLE = ("echoes", "stale_intervals")
+
+
+def read(data: Mapping[str, Any]) -> Neighbours:
+    """The section; `data` is right by the schema."""
+    values: dict[str, Any] = {key: int(value) if key in _WHOLE else float(value) for key, value in data.items()}
+    return Neighbours(**values)
+
+
+def errors(policy: Policy) -> Iterator[PolicyError]:
+    """Thresholds in the wrong order."""
+    neighbours = policy.rules.neighbours
+    if neighbours.keep_rtt_ms < neighbours.rtt_ms:
+        yield policy.order("neighbours", "keep_rtt_ms", neighbours.keep_rtt_ms, "rtt_ms", neighbours.rtt_ms)

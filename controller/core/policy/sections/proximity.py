@@ -1,0 +1,39 @@
+"""`proximity`: when two cloudlets are near. A site keeps what it does not say itself."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+from controller.core.policy.document import Path
+from controller.core.policy.errors import PolicyError
+from controller.core.policy.model import Proximity, Site
+from controller.core.policy.policy import Policy
+
+_OWN = tuple(field.name for field in fields(Site))
+
+
+def read(data: Mapping[str, Any]) -> Proximity:
+    """The section; `data` is right by the schema."""
+    own = {key: float(data[key]) for key in _OWN if key in data}
+    return Proximity(**own, sites={name: _site(site) for name, site in data.get("sites", {}).items()})
+
+
+def _site(data: Mapping[str, Any]) -> Site:
+    return Site(**{key: float(value) for key, value in data.items()})
+
+
+def errors(policy: Policy) -> Iterator[PolicyError]:
+    """Times that leave nobody a second to walk."""
+    proximity = policy.rules.proximity
+    own = Site(rto_seconds=proximity.rto_seconds, address_seconds=proximity.address_seconds)
+    places: dict[Path, Site] = {("proximity", "sites", name): site for name, site in proximity.sites.items()}
+    for here, site in ({("proximity",): own} | places).items():
+        rto = proximity.rto_seconds if site.rto_seconds is None else site.rto_seconds
+        address = proximity.address_seconds if site.address_seconds is None else site.address_seconds
+        said = site.rto_seconds is not None or site.address_seconds is not None
+        if said and address >= rto:
+            key = "address_seconds" if policy.has((*here, "address_seconds")) else "rto_seconds"
+            yield policy.error(
+                (*here, key),
+                f"address_seconds ({address:g}) must be below rto_seconds ({rto:g}): no time is left to walk",
+            )

@@ -1,0 +1,36 @@
+"""Names that a policy uses and the region does not have. A policy may be written before what it names is there, so
+these are warnings; members of pools are another matter, and for whoever plans them to judge."""
+
+from collections.abc import Collection, Iterator
+from itertools import islice
+
+from controller.core.policy.document import Path
+from controller.core.policy.errors import MAX_ERRORS, PolicyError
+from controller.core.policy.policy import Policy
+from controller.core.policy.words import closest
+
+SUGGESTIONS = 10
+"""Unknown names beyond this many get no suggestion: looking for one takes time, and a region may have thousands."""
+
+
+def strangers(policy: Policy, endpoints: Collection[str], cloudlets: Collection[str]) -> Iterator[PolicyError]:
+    """A warning for each, the first MAX_ERRORS of them."""
+    known = {"endpoint": endpoints, "cloudlet": cloudlets}
+    unknown = ((path, noun, name) for path, noun, name in _named(policy) if name not in known[noun])
+    for i, (path, noun, name) in enumerate(islice(unknown, MAX_ERRORS)):
+        hint, suggestion = closest(name, known[noun], len(known[noun])) if i < SUGGESTIONS else ("", "")
+        yield policy.error(path, f"there is no {noun} '{name}'{hint}", suggestion)
+
+
+def _named(policy: Policy) -> Iterator[tuple[Path, str, str]]:
+    rules = policy.rules
+    yield from ((("addresses", "lans", name), "endpoint", name) for name in rules.addresses.lans)
+    yield from ((("proximity", "sites", name), "cloudlet", name) for name in rules.proximity.sites)
+    for tenant in rules.tenants:
+        for i, name in enumerate(policy.at(("tenants", tenant)).get("cloudlets", ())):
+            yield ("tenants", tenant, "cloudlets", i), "cloudlet", name
+    for vcp, found in rules.access.items():
+        for i in range(len(found)):
+            for key in ("from", "to"):
+                for j, name in enumerate(policy.at(("access", vcp, i)).get(key, ())):
+                    yield ("access", vcp, i, key, j), "endpoint", name

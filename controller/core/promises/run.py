@@ -1,0 +1,91 @@
+"""All tests of a policy, one after the other; none of them keeps another from being run."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from controller.core.moves import Prospect, Relation, decide
+from controller.core.policy import Policy, PolicyError
+from controller.core.policy.document import Path
+from controller.core.policy.promises import AddressTest, MoveTest, NeighbourTest, PathTest, PolicyTest
+from controller.core.policy.strangers import SUGGESTIONS
+from controller.core.policy.words import closest
+from controller.core.promises import addresses, neighbours, paths
+from controller.core.promises.region import Absent, Finding, Region, Unknown
+
+
+class Outcome(StrEnum):
+    """`wrong`: the test names what does not exist, or asks what has no answer. `skipped`: only a region can tell."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    WRONG = "wrong"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One test. `said` is what came out, as a sentence at its place in the file."""
+
+    name: str
+    outcome: Outcome
+    said: PolicyError
+    expected: str = ""
+    got: str = ""
+    why: tuple[str, ...] = ()
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the policy must not come into force."""
+        return self.outcome in (Outcome.FAILED, Outcome.WRONG)
+
+
+def run(policy: Policy, region: Region) -> tuple[Result, ...]:
+    """A result for each test, in the order of the file. The region's intent is under `policy`: what is held against it
+    is what would be, not what is."""
+    results: list[Result] = []
+    wrong = 0
+    for i, test in enumerate(policy.rules.tests):
+        results.append(_result(policy, region, i, test, wrong < SUGGESTIONS))
+        wrong += results[-1].outcome is Outcome.WRONG
+    return tuple(results)
+
+
+def _result(policy: Policy, region: Region, i: int, test: PolicyTest, suggest: bool) -> Result:
+    at: Path = ("tests", i)
+    try:
+        found = _prove(test, region)
+    except Absent as absent:
+        hint, suggestion = closest(absent.word, absent.known, len(absent.known)) if suggest else ("", "")
+        message = absent.message + hint
+        said = policy.error((*at, *absent.path), f"test '{test.name}' is wrong: {message}", suggestion)
+        return Result(test.name, Outcome.WRONG, said, why=(message,))
+    except Unknown as unknown:
+        said = policy.error(at, f"test '{test.name}' was skipped: {unknown}")
+        return Result(test.name, Outcome.SKIPPED, said, why=(str(unknown),))
+    if found.passed:
+        said = policy.error(at, f"test '{test.name}' passed: {found.got}")
+        return Result(test.name, Outcome.PASSED, said, found.expected, found.got, found.why)
+    because = f" ({'; '.join(found.why)})" if found.why else ""
+    said = policy.error(at, f"test '{test.name}' failed: expected {found.expected}, got {found.got}{because}")
+    return Result(test.name, Outcome.FAILED, said, found.expected, found.got, found.why)
+
+
+def _prove(test: PolicyTest, region: Region) -> Finding:
+    match test:
+        case PathTest():
+            return paths.prove(test, region)
+        case AddressTest():
+            return addresses.prove(test, region)
+        case NeighbourTest():
+            return neighbours.prove(test, region)
+        case MoveTest():
+            return _move(test, region)
+
+
+def _move(test: MoveTest, region: Region) -> Finding:
+    """Everything it needs is in the test and in the policy."""
+    prospect = Prospect(
+        Relation(test.neighbour), test.rtt_ms, test.migration_seconds, test.initiation_seconds, test.can_synthesise
+    )
+    verdict = decide(region.intent.policy.migration, prospect)
+    return Finding(verdict.course == test.expect, test.expect, verdict.course.value, verdict.reasons)

@@ -1,0 +1,43 @@
+"""Whether somebody who has a cloudlet's credential also shows what belongs to it. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from controller.core.inventory import Cloudlet
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Who a certificate says that somebody is: a cloudlet, by a key (the SHA-256 of its SubjectPublicKeyInfo, in
+    hexadecimal), until some time. `serial` is 40 hexadecimal digits."""
+
+    cloudlet: str
+    serial: str
+    key: str
+    not_after: datetime
+
+
+def lacking(cloudlet: Cloudlet, peer: Peer | None, *, tls: bool, tls_only: bool) -> str | None:
+    """What is wrong, None if nothing: with what the connection is, and with whose certificate it was made. Without TLS
+    a credential is good by itself, unless it is bound to a key."""
+    if not tls:
+        if cloudlet.key is not None:
+            return f"the credential of {cloudlet.name} is good only over TLS, together with its certificate"
+        return "agents are served over TLS only" if tls_only else None
+    if peer is None:
+        return f"the credential of {cloudlet.name} is good only together with its certificate, and none was shown"
+    if peer.cloudlet != cloudlet.name:
+        return f"the certificate is {peer.cloudlet}'s, the credential {cloudlet.name}'s"
+    if cloudlet.key is not None and peer.key != cloudlet.key:
+        return f"the certificate is not for the key that {cloudlet.name} enrolled with"
+    return None
+
+
+def expired(peer: Peer, at: datetime) -> str | None:
+    """That the certificate is not good any more, if that is so."""
+    if at < peer.not_after:
+        return None
+    return (
+        f"the certificate of {peer.cloudlet} expired at {peer.not_after:%Y-%m-%dT%H:%M:%SZ}; "
+        f"`weft cloudlet token {peer.cloudlet}` makes a token to enrol with again"
+    )

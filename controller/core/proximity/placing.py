@@ -1,0 +1,124 @@
+"""Adding a cloudlet to a VPN (Teka), as a pure function with its reasons.
+
+Whoever is near a member of a pool of the family joins that pool; near members of several, each of them, and they stay
+apart; near none, it founds one. Nobody else's membership changes by that: to share a pool with a member's neighbour one
+has to be near a member oneself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from controller.core import edits
+from controller.core.intent import Intent, State, Vcp
+from controller.core.policy.model import PolicyVcp
+from controller.core.proximity.naming import next_name
+from controller.core.proximity.nearness import Encounter, Medians, Nearness
+from controller.core.refusals import Refused
+
+
+@dataclass(frozen=True)
+class Answer:
+    """About one pool that has members nearby: `nearest` is the closest of those that decided, `why_not` says why the
+    endpoint is not to be in the pool all the same; None: it joins."""
+
+    pool: str
+    nearest: Encounter
+    why_not: str | None = None
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where an endpoint goes: the intent after it, and an answer for every pool that it comes near to. `founds` names
+    the pool that it founds; `refused` says why it is in no pool, and then the intent is as it was."""
+
+    endpoint: str
+    family: str
+    intent: Intent
+    answers: tuple[Answer, ...] = ()
+    founds: str | None = None
+    refused: str | None = None
+
+    @property
+    def joins(self) -> tuple[str, ...]:
+        """The pools that it joins."""
+        return tuple(answer.pool for answer in self.answers if answer.why_not is None)
+
+
+def place(intent: Intent, rule: PolicyVcp, endpoint: str, medians: Medians | None = None) -> Placement:
+    """Places an endpoint that is in no pool of the family yet. Whom the rule selects, and where a tenant may be, is for
+    the caller to know. Costs work in proportion to those who are near, and to the pools that it joins."""
+    if why := _unfit(intent, rule, endpoint):
+        return Placement(endpoint, rule.name, intent, refused=why)
+    answers = []
+    for pool, found in _candidates(intent, rule, endpoint, medians or {}):
+        allowed = [encounter for encounter in found if not encounter.vetoed]
+        nearest = min(allowed or found, key=lambda encounter: (encounter.angle, encounter.endpoint))
+        why = None
+        if not allowed:
+            why = _VETOED
+        else:
+            try:
+                intent = edits.join(intent, pool, endpoint)
+            except Refused as refused:
+                why = refused.message
+        answers.append(Answer(pool, nearest, why))
+    placement = Placement(endpoint, rule.name, intent, tuple(answers))
+    if placement.joins:
+        return placement
+    if reasons := [answer.why_not for answer in answers if answer.why_not and answer.why_not is not _VETOED]:
+        return Placement(endpoint, rule.name, intent, tuple(answers), refused="; ".join(reasons))
+    name = next_name(intent, rule.name)
+    founded = Vcp(name, rule.flavour, rule.description, True, frozenset({endpoint}), rule.name)
+    return Placement(endpoint, rule.name, intent.with_vcp(founded), tuple(answers), founds=name)
+
+
+_VETOED = "every round trip to a member nearby is too long"
+
+
+def _candidates(intent: Intent, rule: PolicyVcp, endpoint: str, medians: Medians) -> list[tuple[str, list[Encounter]]]:
+    """The family's pools that have members nearby, with those; pools in the order of their numbers."""
+    found: dict[str, list[Encounter]] = {}
+    for encounter in Nearness(intent, rule, medians).encounters(endpoint):
+        for pool in pools(intent, rule, encounter.endpoint):
+            found.setdefault(pool, []).append(encounter)
+    return sorted(found.items(), key=lambda item: (len(item[0]), item[0]))
+
+
+def pools(intent: Intent, rule: PolicyVcp, endpoint: str) -> Iterator[str]:
+    """The pools of the family that an endpoint is in."""
+    return (name for name in intent.pools_of.get(endpoint, ()) if intent.vcps[name].family == rule.name)
+
+
+def _unfit(intent: Intent, rule: PolicyVcp, endpoint: str) -> str | None:
+    if endpoint not in intent.endpoints:
+        return f"there is no endpoint {endpoint!r}"
+    cloudlet = intent.cloudlets[intent.endpoints[endpoint].cloudlet]
+    if cloudlet.pe is not rule.flavour:
+        return f"{endpoint} is {cloudlet.pe}, and {rule.name} is a family of {rule.flavour} pools"
+    if cloudlet.state is not State.ACTIVE:
+        return f"its cloudlet {cloudlet.name} is {cloudlet.state}"
+    if cloudlet.place is None:
+        return f"nobody said where its cloudlet {cloudlet.name} is"
+    if mine := sorted(pools(intent, rule, endpoint)):
+        return f"it is in {', '.join(mine)} already"
+    return None
+
+
+def explain(placement: Placement) -> list[str]:
+    """The reasons, one sentence a line, for people."""
+    lines = []
+    for answer in placement.answers:
+        met = answer.nearest
+        measured = "unknown" if met.rtt_ms is None else f"{met.rtt_ms:g} ms"
+        verdict = "it joins" if answer.why_not is None else f"it does not join: {answer.why_not}"
+        lines.append(
+            f"{answer.pool}: {met.endpoint} is {met.metres:,.0f} m away, up to {met.limit:,.0f} m is near; "
+            f"round trip {measured}; {verdict}"
+        )
+    if placement.founds:
+        lines.append(
+            f"{placement.founds}: it founds this pool, for it is near no member of another of {placement.family}"
+        )
+    if placement.refused:
+        lines.append(f"{placement.endpoint} is not placed: {placement.refused}")
+    return lines

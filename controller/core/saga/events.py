@@ -1,0 +1,89 @@
+"""What happens to a move, and what is to be written down of it."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from controller.core.saga.steps import Side, Step
+from controller.wire.moves import Figures, Target
+
+State = Literal["running", "done", "failed", "refused"]
+
+
+@dataclass(frozen=True)
+class Said:
+    """A cloudlet's agent reports on order `number`."""
+
+    side: Side
+    number: int
+    state: State
+    detail: str = ""
+    figures: Figures = field(default_factory=Figures)
+    target: Target | None = None
+
+
+@dataclass(frozen=True)
+class Did:
+    """The controller has done its own task `number`, or could not. What came of it: the `pool` that the destination
+    joined and the generation at which it `joined`; the `pair` reserved with its addresses `new` and `device_address` (a
+    `pair` of None was reserved before by somebody else, and stays so), and until when that and the old one are `held`.
+    """
+
+    number: int
+    state: State
+    detail: str = ""
+    pool: str | None = None
+    joined: int | None = None
+    pair: int | None = None
+    held: str | None = None
+    new: str | None = None
+    device_address: str | None = None
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """It is the move's turn."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Time has passed."""
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """Nobody looked after moves for a while: whoever seemed silent may not have been heard."""
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Somebody does not want the move any more."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Wandered:
+    """The device was seen at a third place."""
+
+    endpoint: str
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A cloudlet was removed from the region: nobody will answer for it."""
+
+    side: Side
+
+
+Event = Admitted | Said | Did | Clock | Resumed | Cancel | Wandered | Gone
+
+
+@dataclass(frozen=True)
+class Note:
+    """A step began (`running`) or came to an end."""
+
+    step: Step
+    state: Literal["running", "done", "failed", "refused", "skipped"]
+    undoing: bool = False
+    detail: str = ""
+    figures: Figures = field(default_factory=Figures)

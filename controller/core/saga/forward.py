@@ -1,0 +1,129 @@
+"""The way forward: what follows when a step is done, or cannot be."""
+
+from controller.core.saga.events import Did, Said
+from controller.core.saga.state import Phase, Saga, Task
+from controller.core.saga.steps import FORWARD, TRIES, Step
+from controller.core.saga.turn import Turn
+from controller.core.saga.undo import once_more, own, undo
+
+LASTING = (Step.PREPARE, Step.DISK, Step.MEMORY)
+"""After these the count of failures goes on: what fails later begins again with the first of them."""
+
+
+def done(turn: Turn, task: Task, event: Said | Did) -> None:
+    """A step is done."""
+    figures = event.figures if isinstance(event, Said) else None
+    turn.note(task.step, "done", event.detail, figures)
+    turn.drop(task.side)
+    if task.step not in LASTING:
+        turn.but(tries=0)
+    if isinstance(event, Said) and figures is not None:
+        turn.but(figures=turn.saga.figures | {task.step: figures})
+        _take(turn, task.step, event)
+    elif isinstance(event, Did):
+        _keep(turn, task.step, event)
+    go_on(turn, task.step)
+
+
+def _take(turn: Turn, step: Step, event: Said) -> None:
+    """What a cloudlet has brought about."""
+    if step is Step.PREPARE:
+        turn.but(target=event.target)
+    elif step is Step.SWITCHOVER:
+        turn.but(committed="told")
+    elif step is Step.ACTIVATE:
+        turn.but(placed=True)
+    elif step is Step.LEAVE:
+        turn.but(swapped=True)
+
+
+def _keep(turn: Turn, step: Step, event: Did) -> None:
+    """What the controller has brought about."""
+    if step is Step.CONNECT:
+        turn.but(pool=event.pool, joined=event.joined)
+    elif step is Step.RESERVE:
+        turn.but(pair=event.pair, held=event.held, new=event.new, device_address=event.device_address)
+
+
+def go_on(turn: Turn, after: Step) -> None:
+    """To the next step that this move has, or to its end."""
+    for step in FORWARD[FORWARD.index(after) + 1 :]:
+        if step is Step.NORMAL:
+            wind_up(turn)
+            return
+        if not _skipped(turn.saga, step):
+            turn.enter(step)
+            return
+        turn.note(step, "skipped")
+
+
+def _skipped(saga: Saga, step: Step) -> bool:
+    match step:
+        case Step.DISK:
+            return saga.plan.machine.disk is None
+        case Step.RESERVE:
+            return saga.plan.keep
+        case Step.JOIN | Step.LEAVE:
+            return saga.new is None or bool(saga.reason)
+        case _:
+            return False
+
+
+def wind_up(turn: Turn) -> None:
+    """The VM is where it should be. An address that it did not get is kept for it no longer; and the place that it has
+    left leaves the pool that it had joined for its sake, unless it may yet come back."""
+    saga = turn.saga
+    if saga.pair is not None and not saga.swapped:
+        own(turn, Step.RELEASE)
+    elif saga.plan.borrowed is not None and not saga.returned and saga.task("destination") is None:
+        own(turn, Step.DISCONNECT)
+    else:
+        turn.finish(Phase.DONE)
+
+
+def cleared_up(turn: Turn, task: Task, event: Did) -> None:
+    """The controller has cleared up, or could not. A pool that cannot be left now is not worth a move that never
+    ends."""
+    if task.step is Step.RELEASE and event.state != "done":
+        once_more(turn, task, event.detail)
+        return
+    turn.note(task.step, event.state, event.detail)
+    turn.drop("controller")
+    turn.but(tries=0, **({"pair": None} if task.step is Step.RELEASE else {"returned": True}))
+    wind_up(turn)
+
+
+def failed(turn: Turn, task: Task, detail: str, *, final: bool) -> None:
+    """A step has failed; `final`: another try is no use."""
+    turn.note(task.step, "refused" if final else "failed", detail)
+    why = f"{task.step} failed: {detail}" if detail else f"{task.step} failed"
+    match task.step:
+        case Step.AUTHORISE | Step.CONNECT | Step.RESERVE | Step.ACTIVATE:
+            if final or not turn.again(task):
+                undo(turn, why)
+        case Step.JOIN | Step.LEAVE:
+            if final or not turn.again(task):
+                stay_known(turn, task.step, detail)
+        case Step.DISCARD:
+            if not turn.again(task):
+                owe(turn)
+        case _:
+            turn.but(tries=turn.saga.tries + 1)
+            undo(turn, why, ready=not final and turn.saga.tries < TRIES)
+
+
+def stay_known(turn: Turn, step: Step, detail: str) -> None:
+    """The VM runs at the destination, and goes on living under its old address."""
+    what = "device did not join" if step is Step.JOIN else "the old address could not be taken away"
+    turn.drop("destination")
+    turn.because(f"{what}; old address kept" + (f" ({detail})" if detail else ""))
+    turn.but(tries=0, again_at=None)
+    go_on(turn, step)
+
+
+def owe(turn: Turn) -> None:
+    """The source is to clear away what it has left whenever it can; the move does not wait for that."""
+    turn.because(f"{turn.saga.plan.source.cloudlet} has still to clear away what is left of the machine")
+    turn.ask("source", Step.DISCARD)
+    turn.but(again_at=None)
+    wind_up(turn)

@@ -1,0 +1,72 @@
+"""What becomes of a task about which nothing was heard for too long, or that takes too long."""
+
+from math import inf
+
+from controller.core.saga.forward import failed, go_on, owe, stay_known, wind_up
+from controller.core.saga.state import Saga, Task, owed
+from controller.core.saga.steps import RULES, Step
+from controller.core.saga.turn import Turn
+from controller.core.saga.undo import owing, undo
+
+
+def at(saga: Saga, task: Task) -> float:
+    """When a task is late. What a cloudlet owes is asked for again after a while if it failed, and else just waited
+    for."""
+    rule = RULES[task.step]
+    if owed(saga, task):
+        return task.heard + rule.silence if task.failed else inf
+    silence, limit = rule.silence, rule.limit
+    if (task.step is Step.SWITCHOVER and task.begun) or (task.step is Step.ACTIVATE and not task.begun):
+        silence = 2 * saga.plan.fence_seconds
+    if task.step is Step.LEAVE:
+        limit += saga.plan.linger
+    return min(task.heard + silence, task.since + limit)
+
+
+def late(turn: Turn, task: Task) -> None:
+    """Goes on without it."""
+    silent = turn.now - task.heard
+    why = f"no word for {silent:.0f} s" if silent >= 1 else f"not done within {turn.now - task.since:.0f} s"
+    if owed(turn.saga, task):
+        turn.ask(task.side, task.step)
+        return
+    match task.step:
+        case Step.SWITCHOVER if task.begun and silent >= 2 * turn.saga.plan.fence_seconds:
+            _without_source(turn, why)
+        case Step.ACTIVATE if task.begun:
+            _lost(turn, why)
+        case Step.ACTIVATE:
+            turn.note(task.step, "failed", why)
+            undo(turn, f"{turn.saga.plan.destination.cloudlet} could not be told to run the VM: {why}")
+        case Step.JOIN:
+            turn.note(task.step, "failed", why)
+            stay_known(turn, Step.JOIN, "")
+        case Step.LEAVE:
+            turn.note(task.step, "failed", why)
+            stay_known(turn, Step.LEAVE, why)
+        case Step.DISCARD:
+            turn.note(task.step, "failed", why)
+            owe(turn)
+        case Step.ABORT:
+            owing(turn, task, why)
+        case _:
+            failed(turn, task, why, final=task.side == "controller")
+
+
+def _without_source(turn: Turn, why: str) -> None:
+    """The source has seen to it that the VM does not run there, as it has been cut off for long enough. If it had
+    handed everything over, the destination can go on."""
+    turn.note(Step.SWITCHOVER, "failed", f"{turn.saga.plan.source.cloudlet}: {why}; it is gone on without it")
+    turn.drop("source")
+    turn.but(committed="silent", tries=0)
+    go_on(turn, Step.SWITCHOVER)
+
+
+def _lost(turn: Turn, why: str) -> None:
+    """The destination has begun to run the VM, and then fell silent. It is the only one that may run it, and the source
+    keeps what it has until it is heard of again."""
+    where = turn.saga.plan.destination.cloudlet
+    turn.note(Step.ACTIVATE, "failed", why)
+    turn.because(f"{where} was not heard of any more when it began to run the VM, which is there")
+    turn.but(placed=True, tries=0, again_at=None)
+    wind_up(turn)

@@ -1,0 +1,47 @@
+"""What a saga asks of a cloudlet, in the words that its agent knows."""
+
+from controller.core.saga.state import Saga
+from controller.core.saga.steps import Side, Step
+from controller.wire.moves import Act, Addresses, Order
+
+ACTS: dict[Step, Act] = {
+    Step.PREPARE: "prepare",
+    Step.DISK: "disk",
+    Step.MEMORY: "memory",
+    Step.SWITCHOVER: "switchover",
+    Step.ACTIVATE: "activate",
+    Step.JOIN: "join",
+    Step.LEAVE: "leave",
+    Step.DISCARD: "discard",
+    Step.ABORT: "abort",
+}
+
+
+def order(saga: Saga, side: Side) -> Order | None:
+    """The order that the source or the destination has now."""
+    task, plan = saga.task(side), saga.plan
+    if task is None:
+        return None
+    own, peer = (plan.source, plan.destination) if side == "source" else (plan.destination, plan.source)
+    # A source that discards the machine gives up its old address, unless the VM has kept that.
+    new = saga.new if saga.swapped or task.step is not Step.DISCARD else None
+    return Order(
+        move=plan.move,
+        number=task.number,
+        act=ACTS[task.step],
+        machine=plan.machine,
+        endpoint=own.endpoint,
+        peer=peer.cloudlet,
+        peer_vtep=peer.vtep,
+        serving=plan.serving,
+        target=saga.target if side == "source" else None,
+        addresses=Addresses(old=plan.old, new=new, device=saga.device_address, linger=plan.linger),
+        tuning=plan.tuning,
+        fence_seconds=plan.fence_seconds,
+    )
+
+
+def current(saga: Saga, side: Side, number: int) -> bool:
+    """Whether that order is still there."""
+    task = saga.task(side)
+    return task is not None and task.number == number

@@ -1,0 +1,156 @@
+"""All that a move has to remember. It is kept as JSON with every transition."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+
+from controller.core.saga.steps import Side, Step
+from controller.wire.machines import Machine, Nic
+from controller.wire.moves import Figures, Target, Tuning
+
+
+class Phase(StrEnum):
+    """`WAITING` for its turn; `UNDOING`: as if it had never been asked for, or back to where it can be tried again."""
+
+    WAITING = "waiting"
+    MOVING = "moving"
+    UNDOING = "undoing"
+    DONE = "done"
+    UNDONE = "undone"
+
+    @property
+    def over(self) -> bool:
+        """Whether the move has ended."""
+        return self in (Phase.DONE, Phase.UNDONE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One end of a move."""
+
+    cloudlet: str
+    endpoint: str
+    vtep: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be moved from where to where. `serving` is the vNIC that has the address `old`; a move that is to
+    `keep` it needs no other. `linger`: seconds that the old one lives on after the device has joined the new one.
+    `borrowed` is a pool that the source joined for the move that brought the VM there, and for nothing else."""
+
+    move: str
+    machine: Machine
+    device: str
+    source: Place
+    destination: Place
+    old: str
+    serving: Nic = "a"
+    keep: bool = False
+    linger: float = 0.0
+    borrowed: str | None = None
+    tuning: Tuning = field(default_factory=Tuning)
+    fence_seconds: float = 10.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """What somebody is to bring about now: an order, if it is one of the agents. Times in seconds since 1970; `heard`
+    is the last word about it, and `begun` whether there was any. `failed`: it will be asked for again."""
+
+    number: int
+    side: Side
+    step: Step
+    since: float
+    heard: float
+    begun: bool = False
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Saga:
+    """`number` is the last order's. `touched` are the cloudlets that may have something of this move, `cleared` those
+    of them that have not any more. `ready`: after undoing, the move is tried again, not before `ready_at`.
+
+    Who may run the VM: the source until `committed` is set, which is before the first `activate`; then the destination.
+    `committed` says why the source will not run it: it said so (`told`), or it was `silent` for so long that it has
+    seen to it by itself. `placed`: the destination was told to run it, and did. `swapped`: the old address is gone.
+
+    `pool` is one that the destination joined for the move, at the generation `joined`; `pair` what was reserved for it.
+    Until `held` that and the old pair are kept. `returned`: the source has left the pool that the plan has `borrowed`.
+    """
+
+    plan: Plan
+    phase: Phase = Phase.WAITING
+    step: Step = Step.AUTHORISE
+    began: float = 0.0
+    since: float = 0.0
+    number: int = 0
+    tasks: tuple[Task, ...] = ()
+    tries: int = 0
+    again_at: float | None = None
+    ready_at: float = 0.0
+    touched: frozenset[Side] = frozenset()
+    cleared: frozenset[Side] = frozenset()
+    ready: bool = False
+    committed: Literal["told", "silent"] | None = None
+    placed: bool = False
+    swapped: bool = False
+    pool: str | None = None
+    joined: int | None = None
+    pair: int | None = None
+    held: str | None = None
+    returned: bool = False
+    new: str | None = None
+    device_address: str | None = None
+    target: Target | None = None
+    figures: dict[Step, Figures] = field(default_factory=dict)
+    reason: str = ""
+
+    @property
+    def here(self) -> Place:
+        """Where the VM is, or was last."""
+        return self.plan.destination if self.placed else self.plan.source
+
+    @property
+    def address(self) -> str:
+        """What the VM is known by."""
+        return self.new if self.swapped and self.new else self.plan.old
+
+    @property
+    def serving(self) -> Nic:
+        """The vNIC that has that address."""
+        if not (self.swapped and self.new):
+            return self.plan.serving
+        return "b" if self.plan.serving == "a" else "a"
+
+    def task(self, side: Side) -> Task | None:
+        """What is asked of one side now."""
+        return next((task for task in self.tasks if task.side == side), None)
+
+
+def owed(saga: Saga, task: Task) -> bool:
+    """Whether a task is to be done whenever that is possible, and the move does not wait for it."""
+    if saga.phase.over:
+        return True
+    if task.step is Step.DISCARD:
+        return saga.step is not Step.DISCARD
+    if task.step is Step.ACTIVATE:
+        return saga.placed
+    return task.step is Step.ABORT and task.side in saga.cleared
+
+
+_SAGA = TypeAdapter(Saga)
+
+
+def dump(saga: Saga) -> dict[str, Any]:
+    """As JSON."""
+    kept: dict[str, Any] = _SAGA.dump_python(saga, mode="json", exclude_defaults=True)
+    return kept
+
+
+def load(kept: dict[str, Any]) -> Saga:
+    """From what `dump` gave."""
+    return _SAGA.validate_python(kept)

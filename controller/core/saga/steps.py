@@ -1,0 +1,70 @@
+"""The steps of a move in their order, who does each, and how long it may take."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
+from typing import Literal
+
+Side = Literal["controller", "source", "destination"]
+"""Who does something: one of the two cloudlets' agents, or the controller itself."""
+
+
+class Step(StrEnum):
+    """`ABORT`, `DISCONNECT` and `RELEASE` undo, or clear up at the end; `NORMAL`: nothing is left to be done."""
+
+    AUTHORISE = "authorise"
+    CONNECT = "connect"
+    RESERVE = "reserve"
+    PREPARE = "prepare"
+    DISK = "disk"
+    MEMORY = "memory"
+    SWITCHOVER = "switchover"
+    ACTIVATE = "activate"
+    JOIN = "join"
+    LEAVE = "leave"
+    DISCARD = "discard"
+    NORMAL = "normal"
+    ABORT = "abort"
+    DISCONNECT = "disconnect"
+    RELEASE = "release"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a step is done. Seconds: `silence` without a word from who does it, `limit` in all; then it has failed."""
+
+    side: Side
+    silence: float
+    limit: float
+
+
+RULES: dict[Step, Rule] = {
+    Step.AUTHORISE: Rule("controller", 300, 300),
+    Step.CONNECT: Rule("controller", 300, 300),
+    Step.RESERVE: Rule("controller", 300, 300),
+    Step.PREPARE: Rule("destination", 60, 180),
+    Step.DISK: Rule("source", 60, 4 * 3600),
+    Step.MEMORY: Rule("source", 60, 2 * 3600),
+    Step.SWITCHOVER: Rule("source", 60, 120),
+    Step.ACTIVATE: Rule("destination", 600, 600),
+    Step.JOIN: Rule("destination", 120, 120),
+    Step.LEAVE: Rule("destination", 60, 120),
+    Step.DISCARD: Rule("source", 60, 180),
+    Step.ABORT: Rule("source", 60, 180),
+    Step.DISCONNECT: Rule("controller", inf, inf),
+    Step.RELEASE: Rule("controller", inf, inf),
+}
+"""`ABORT` is ordered from either cloudlet. `LEAVE` takes its linger time in addition."""
+
+FORWARD = tuple(Step)[: tuple(Step).index(Step.NORMAL) + 1]
+
+TRIES = 3
+"""How often what has failed is tried, the first time included."""
+
+BACKOFF = 2.0
+"""Seconds before the second try; twice as many before each further one."""
+
+
+def before(one: Step, other: Step) -> bool:
+    """Whether a step of the way forward comes before another. What clears up comes after all of them."""
+    return tuple(Step).index(one) < tuple(Step).index(other)

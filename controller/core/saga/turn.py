@@ -1,0 +1,67 @@
+"""One turn of a saga: what it becomes while an event is taken in, and what is to be written down of that."""
+
+from dataclasses import replace
+from typing import Any
+
+from controller.core.saga.events import Note
+from controller.core.saga.state import Phase, Saga, Task
+from controller.core.saga.steps import BACKOFF, RULES, TRIES, Side, Step
+from controller.wire.moves import Figures
+
+
+class Turn:
+    """`saga` as it is by now."""
+
+    def __init__(self, saga: Saga, now: float) -> None:
+        self.saga, self.now = saga, now
+        self.notes: list[Note] = []
+
+    def but(self, **changes: Any) -> None:
+        """With other values of some fields."""
+        self.saga = replace(self.saga, **changes)
+
+    def note(self, step: Step, state: Any, detail: str = "", figures: Figures | None = None) -> None:
+        """Writes down how a step begins or ends."""
+        undoing = self.saga.phase is Phase.UNDOING
+        self.notes.append(Note(step, state, undoing, detail[:1000], figures or Figures()))
+
+    def ask(self, side: Side, step: Step) -> None:
+        """Orders it, instead of what that side was asked for before."""
+        self.drop(side)
+        task = Task(self.saga.number + 1, side, step, self.now, self.now)
+        touched = self.saga.touched | ({side} if side != "controller" else set())
+        self.but(number=task.number, tasks=(*self.saga.tasks, task), touched=touched, again_at=None)
+
+    def drop(self, *sides: Side) -> None:
+        """Asks these for nothing any more."""
+        self.but(tasks=tuple(task for task in self.saga.tasks if task.side not in sides))
+
+    def enter(self, step: Step) -> None:
+        """Begins a step of the way forward."""
+        self.but(step=step, since=self.now)
+        self.note(step, "running")
+        self.ask(RULES[step].side, step)
+
+    def again(self, task: Task) -> bool:
+        """Whether what has failed is to be tried again: later, by the clock. It is asked for no more until then."""
+        tries = self.saga.tries + 1
+        self.drop(task.side)
+        self.but(tries=tries)
+        if tries < TRIES:
+            self.but(again_at=self.now + BACKOFF * 2 ** (tries - 1))
+        return tries < TRIES
+
+    def because(self, reason: str) -> None:
+        """Remembers the first reason that this does not end as it was meant to."""
+        self.but(reason=self.saga.reason or reason[:1000])
+
+    def finish(self, phase: Phase) -> None:
+        """The move is over. What a cloudlet still has to clear away stays ordered."""
+        if phase is Phase.DONE:
+            self.note(Step.NORMAL, "done", self.saga.reason)
+        self.but(phase=phase, since=self.now, again_at=None)
+        self.settle()
+
+    def settle(self) -> None:
+        """Once it is over, the step says whether anybody has still to clear something away."""
+        self.but(step=self.saga.tasks[0].step if self.saga.tasks else Step.NORMAL)

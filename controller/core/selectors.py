@@ -1,0 +1,39 @@
+"""Selectors: which endpoints a policy means when it names labels instead of endpoints."""
+
+from collections.abc import Mapping
+
+from controller.core.intent import Cloudlet, Endpoint, Intent
+from controller.core.policy.model import Selector
+
+TENANT = "tenant"
+"""An endpoint's tenant counts as a label of that name, whatever its cloudlet's says."""
+
+
+def labels(cloudlet: Cloudlet, endpoint: Endpoint) -> Mapping[str, str]:
+    """What selectors see of an endpoint: its cloudlet's labels, and its tenant."""
+    return cloudlet.labels if endpoint.tenant is None else {**cloudlet.labels, TENANT: endpoint.tenant}
+
+
+def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
+    """Whether all labels of the selector are there, each with one of its values, or with any where it has none."""
+    return all(key in labels and (not values or labels[key] in values) for key, values in selector.items())
+
+
+class Labelled:
+    """All endpoints by label, so that many selectors cost no more than what they find."""
+
+    def __init__(self, intent: Intent) -> None:
+        self._all = frozenset(intent.endpoints)
+        found: dict[str, dict[str, set[str]]] = {}
+        for endpoint in intent.endpoints.values():
+            for key, value in labels(intent.cloudlets[endpoint.cloudlet], endpoint).items():
+                found.setdefault(key, {}).setdefault(value, set()).add(endpoint.name)
+        self._found = found
+
+    def select(self, selector: Selector) -> frozenset[str]:
+        """The names of the endpoints that match."""
+        chosen = self._all
+        for key, values in selector.items():
+            by_value = self._found.get(key, {})
+            chosen &= frozenset[str]().union(*(by_value.get(value, ()) for value in values or by_value))
+        return chosen

@@ -1,0 +1,61 @@
+"""Static addresses: hosts that were on a LAN before Weft was, and keep the addresses that they were set up with. Pure.
+
+A static host takes its whole pair out of the address plan: the other half would be the address of its device or VM, and
+it has none. Two static hosts may be the halves of one pair.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from netaddr import EUI, AddrFormatError, mac_unix_expanded
+
+from controller.core.addresses import AddressPlan, PlanError
+from controller.core.names import is_name
+
+Complaint = tuple[int, str, str]
+"""Which of the hosts (from 0), the field at fault, and why."""
+
+
+@dataclass(frozen=True)
+class Static:
+    """A host. `mac` is `02:00:5e:00:00:01` form, None where nobody knows it."""
+
+    name: str
+    address: str
+    mac: str | None = None
+
+
+def mac_of(text: str) -> str:
+    """The address in the form it is kept in, from any that vendors write (`0200.5e00.0001`, `02-00-5E-…`). Raises
+    ValueError."""
+    try:
+        return str(EUI(text.strip(), version=48, dialect=mac_unix_expanded))
+    except (AddrFormatError, ValueError, TypeError):
+        raise ValueError(f"{text!r} is not a MAC address") from None
+
+
+def check(hosts: Iterable[Static], plan: AddressPlan, there: Mapping[str, Static]) -> list[Complaint]:
+    """What is wrong with hosts to be added to those that are `there` (by address). An exact repetition is not."""
+    complaints: list[Complaint] = []
+    by_address, by_name = dict(there), {host.name: host for host in there.values()}
+    for number, host in enumerate(hosts):
+        if not is_name(host.name):
+            complaints.append((number, "name", f"{host.name!r} is no name: lower-case letters, digits and hyphens"))
+        try:
+            address = ip_address(host.address)
+            plan.index_of(address)
+        except PlanError as error:
+            complaints.append((number, "address", str(error)))
+            continue
+        except ValueError:
+            complaints.append((number, "address", f"{host.address!r} is not an address"))
+            continue
+        known, namesake = by_address.get(str(address)), by_name.get(host.name)
+        if known is not None and known.name != host.name:
+            complaints.append((number, "address", f"{address} is {known.name}'s"))
+        elif namesake is not None and namesake.address != str(address):
+            complaints.append((number, "name", f"{host.name} is at {namesake.address} already"))
+        else:
+            by_address[str(address)] = by_name[host.name] = Static(host.name, str(address), host.mac)
+    return complaints

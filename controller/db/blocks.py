@@ -1,0 +1,93 @@
+"""Blocks of pair numbers: whose each is. A block that has no row is nobody's.
+
+That no two own a pair is the tables' own doing: a block has one row and so one owner, and a pair refers to its block
+with the owner it had. Whoever adds a pair in a block that is not his any more refers to a row that is not there.
+"""
+
+from collections.abc import Iterable
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    UniqueConstraint,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.db import engine
+from controller.db.base import NAME, Base
+
+OWN = 0
+"""The epoch of what is the controller's own."""
+
+
+class BlockRow(Base):
+    """`epoch` is the owner's delegation, or OWN."""
+
+    __tablename__ = "blocks"
+    __table_args__ = (
+        UniqueConstraint("endpoint", "block", "epoch"),
+        CheckConstraint("block >= 0", name="block"),
+    )
+
+    endpoint: Mapped[str] = mapped_column(NAME, ForeignKey("endpoints.name", ondelete="CASCADE"), primary_key=True)
+    block: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    epoch: Mapped[int]
+
+
+async def of(session: AsyncSession, endpoint: str, epoch: int) -> set[int]:
+    """The blocks of one owner."""
+    query = select(BlockRow.block).where(BlockRow.endpoint == endpoint, BlockRow.epoch == epoch)
+    return set(await session.scalars(query))
+
+
+async def owners(session: AsyncSession, endpoint: str, blocks: Iterable[int]) -> dict[int, int]:
+    """The owners of those blocks that have one."""
+    query = select(BlockRow.block, BlockRow.epoch).where(BlockRow.endpoint == endpoint, BlockRow.block.in_(set(blocks)))
+    return {row[0]: row[1] for row in await session.execute(query)}
+
+
+async def add(session: AsyncSession, endpoint: str, blocks: Iterable[int], epoch: int) -> None:
+    """Gives blocks that were nobody's to an owner. IntegrityError: somebody was quicker."""
+    if rows := [{"endpoint": endpoint, "block": block, "epoch": epoch} for block in sorted(blocks)]:
+        await session.execute(insert(BlockRow), rows)
+
+
+async def claim(session: AsyncSession, endpoint: str, blocks: Iterable[int], epoch: int) -> None:
+    """Gives blocks, whosever they were, to an owner."""
+    rows = [{"endpoint": endpoint, "block": block, "epoch": epoch} for block in sorted(blocks)]
+    statement = engine.insert(session, BlockRow)
+    change = statement.on_conflict_do_update(
+        index_elements=["endpoint", "block"], set_={"epoch": statement.excluded.epoch}
+    )
+    await session.execute(change, rows)
+
+
+async def nobodys(session: AsyncSession, endpoint: str, below: int, limit: int, start: int = 0) -> list[int]:
+    """Up to `limit` blocks from `start` to `below` that have no owner: after the greatest that has one or, where the
+    end is near, the lowest gaps."""
+    within = BlockRow.endpoint == endpoint, BlockRow.block >= start, BlockRow.block < below
+    top = await session.scalar(select(func.max(BlockRow.block)).where(*within))
+    fresh = list(range(start if top is None else top + 1, below)[:limit])
+    if len(fresh) < limit and top is not None:
+        owned = set(await session.scalars(select(BlockRow.block).where(*within)))
+        gaps = (block for block in range(start, top) if block not in owned)
+        fresh += [block for block, _ in zip(gaps, range(limit - len(fresh)), strict=False)]
+    return fresh
+
+
+async def hand_over(session: AsyncSession, endpoint: str, blocks: Iterable[int], giver: int, taker: int) -> None:
+    """Gives blocks, with the pairs in them, to another owner."""
+    mine = BlockRow.endpoint == endpoint, BlockRow.epoch == giver, BlockRow.block.in_(set(blocks))
+    await session.execute(update(BlockRow).where(*mine).values(epoch=taker))
+
+
+async def return_all(session: AsyncSession, endpoint: str, epoch: int) -> None:
+    """Gives all blocks of an owner back to the controller."""
+    mine = BlockRow.endpoint == endpoint, BlockRow.epoch == epoch
+    await session.execute(update(BlockRow).where(*mine).values(epoch=OWN))

@@ -1,0 +1,81 @@
+"""Certificates that were issued. They outlive their cloudlets: what is revoked stays on the list until it expires."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import String, delete, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.db.base import NAME, NUMBER, Base, Time, now
+from controller.trust.authority import Issued, Reason, Revoked
+
+KEPT = timedelta(days=7)
+"""How long a certificate is remembered after it has expired."""
+
+
+class CertificateRow(Base):
+    """`serial` and `fingerprint` as in `trust.authority.Issued`; `reason` as RFC 5280 calls it."""
+
+    __tablename__ = "certificates"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(NUMBER, primary_key=True)
+    serial: Mapped[str] = mapped_column(String(40), unique=True)
+    cloudlet: Mapped[str] = mapped_column(NAME, index=True)
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    not_before: Mapped[datetime] = mapped_column(Time)
+    not_after: Mapped[datetime] = mapped_column(Time, index=True)
+    revoked_at: Mapped[datetime | None] = mapped_column(Time)
+    reason: Mapped[str | None] = mapped_column(String(32))
+
+
+def add(session: AsyncSession, cloudlet: str, issued: Issued) -> None:
+    """Writes down what was issued."""
+    times = {"not_before": issued.not_before, "not_after": issued.not_after}
+    session.add(CertificateRow(serial=issued.serial, cloudlet=cloudlet, fingerprint=issued.fingerprint, **times))
+
+
+async def get(session: AsyncSession, serial: str) -> CertificateRow | None:
+    """The certificate of that serial number."""
+    row: CertificateRow | None = await session.scalar(select(CertificateRow).where(CertificateRow.serial == serial))
+    return row
+
+
+async def page(session: AsyncSession, after: int, limit: int, cloudlet: str | None = None) -> list[CertificateRow]:
+    """Up to `limit` certificates issued after the one of that id."""
+    query = select(CertificateRow).where(CertificateRow.id > after).order_by(CertificateRow.id).limit(limit)
+    if cloudlet is not None:
+        query = query.where(CertificateRow.cloudlet == cloudlet)
+    return list(await session.scalars(query))
+
+
+async def good(session: AsyncSession, cloudlet: str, at: datetime) -> list[CertificateRow]:
+    """A cloudlet's certificates that are neither expired nor revoked."""
+    query = select(CertificateRow).where(CertificateRow.cloudlet == cloudlet, CertificateRow.revoked_at.is_(None))
+    return list(await session.scalars(query.where(CertificateRow.not_after > at).order_by(CertificateRow.id)))
+
+
+async def unrevoked(session: AsyncSession, cloudlet: str) -> list[CertificateRow]:
+    """A cloudlet's certificates that were not revoked, also those that have expired."""
+    query = select(CertificateRow).where(CertificateRow.cloudlet == cloudlet, CertificateRow.revoked_at.is_(None))
+    return list(await session.scalars(query))
+
+
+async def revoke(session: AsyncSession, cloudlet: str, reason: Reason, at: datetime) -> list[str]:
+    """Revokes all certificates of a cloudlet that are good; gives their serial numbers."""
+    rows = await good(session, cloudlet, at)
+    for row in rows:
+        row.revoked_at, row.reason = at, reason
+    return [row.serial for row in rows]
+
+
+async def revoked(session: AsyncSession, at: datetime) -> list[Revoked]:
+    """What belongs on the revocation list: what has expired can be left out, once a list had it (RFC 5280, 3.3)."""
+    query = select(CertificateRow).where(CertificateRow.revoked_at.is_not(None)).order_by(CertificateRow.id)
+    rows = await session.scalars(query.where(CertificateRow.not_after > at - timedelta(days=1)))
+    return [Revoked(r.serial, r.revoked_at, Reason(r.reason)) for r in rows if r.revoked_at and r.reason]
+
+
+async def prune(session: AsyncSession) -> None:
+    """Forgets what expired long ago."""
+    await session.execute(delete(CertificateRow).where(CertificateRow.not_after < now() - KEPT))

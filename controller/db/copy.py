@@ -1,0 +1,88 @@
+"""A whole database copied into another that is empty, of the same kind or not, while controllers work on it: a backup,
+the way back, and the move from SQLite to PostgreSQL."""
+
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, Table, func, inspect, select, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.db.engine import Database
+from controller.db.schema import head, metadata, upgrade
+from controller.db.trouble import Unavailable
+
+BATCH = 1000
+"""Rows that are held in memory."""
+
+
+class NotCopied(Exception):  # noqa: N818 - it says what is
+    """The copy was not made; the message is one sentence for the operator."""
+
+
+async def copy(source: Database, target: Database) -> dict[str, int]:
+    """Copies everything as it is at one moment. Gives the number of rows by table. Raises NotCopied."""
+    async with source.read() as reading:
+        revision = await reading.run_sync(lambda session: _revision(session.connection()))
+        if revision is None:
+            raise NotCopied("there is nothing to copy: no controller has ever used the database")
+        if revision != head():
+            raise NotCopied(f"the database is at step {revision}, this release at {head()}: start its controller first")
+        try:
+            await _make(target)
+            async with target.write() as writing:
+                counted = {table.name: await _table(reading, writing, table) for table in metadata.sorted_tables}
+                await _count_on(reading, writing)
+        except (Unavailable, SQLAlchemyError) as error:
+            raise NotCopied(f"the database to copy to: {error}") from error
+    return counted
+
+
+async def _make(target: Database) -> None:
+    """Its tables, with nothing in them."""
+    async with target.read() as session:
+        if there := await session.run_sync(lambda session: inspect(session.connection()).get_table_names()):
+            raise NotCopied(f"the database to copy to is not empty: it has a table {min(there)!r}")
+    await upgrade(target)
+
+
+async def _table(reading: AsyncSession, writing: AsyncSession, table: Table) -> int:
+    rows = await reading.stream(select(table).execution_options(yield_per=BATCH))
+    count = 0
+    async for some in rows.mappings().partitions(BATCH):
+        await writing.execute(table.insert(), [dict(row) for row in some])
+        count += len(some)
+    return count
+
+
+async def _count_on(reading: AsyncSession, writing: AsyncSession) -> None:
+    """Numbers that the source gave out and has forgotten since are not given out again."""
+    for table in metadata.sorted_tables:
+        column = table.autoincrement_column
+        if column is None:
+            continue
+        given = await _given(reading, table.name, column.name)
+        last = max(given, await writing.scalar(select(func.max(column))) or 0)
+        if last and _is_postgresql(writing):
+            query = "SELECT setval(pg_get_serial_sequence(:table, :column), :last)"
+            await writing.execute(text(query), {"table": table.name, "column": column.name, "last": last})
+        elif last and table.dialect_options["sqlite"]["autoincrement"]:
+            await writing.execute(text("DELETE FROM sqlite_sequence WHERE name = :table"), {"table": table.name})
+            row = {"table": table.name, "last": last}
+            await writing.execute(text("INSERT INTO sqlite_sequence (name, seq) VALUES (:table, :last)"), row)
+
+
+async def _given(session: AsyncSession, table: str, column: str) -> int:
+    """The last number that was given out, as far as the database remembers."""
+    if _is_postgresql(session):
+        sequence = await session.scalar(text("SELECT pg_get_serial_sequence(:t, :c)"), {"t": table, "c": column})
+        query = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}"
+    else:
+        query = f"SELECT seq FROM sqlite_sequence WHERE name = '{table}'"
+    return await session.scalar(text(query)) or 0
+
+
+def _is_postgresql(session: AsyncSession) -> bool:
+    return session.get_bind().dialect.name == "postgresql"
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()

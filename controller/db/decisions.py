@@ -1,0 +1,84 @@
+"""Decisions: what was known and predicted when a VM was to follow its device, and what was decided."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, String, delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, aliased, mapped_column
+
+from controller.db.base import NAME, NUMBER, Base, Time, now
+from controller.db.sightings import SightingRow
+from controller.db.vms import VmRow
+
+KEPT = 20_000
+"""How many of the latest decisions are kept."""
+
+
+class DecisionRow(Base):
+    """`source` and `destination` are endpoints, `course` and `reasons` what was decided and why (`core.moves`), on a
+    `prospect` that `estimate` is part of. `move` is what came of it."""
+
+    __tablename__ = "decisions"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(NUMBER, primary_key=True)
+    vm: Mapped[str] = mapped_column(NAME, index=True)
+    device: Mapped[str] = mapped_column(NAME)
+    source: Mapped[str] = mapped_column(NAME)
+    destination: Mapped[str] = mapped_column(NAME)
+    course: Mapped[str] = mapped_column(String(16))
+    reasons: Mapped[list[str]] = mapped_column(JSON)
+    prospect: Mapped[dict[str, Any]] = mapped_column(JSON)
+    estimate: Mapped[dict[str, Any]] = mapped_column(JSON)
+    move: Mapped[str | None] = mapped_column(NAME, index=True)
+    at: Mapped[datetime] = mapped_column(Time, default=now)
+
+
+async def carried_out(session: AsyncSession, number: int, move: str) -> None:
+    """The move came of the decision of that id."""
+    await session.execute(update(DecisionRow).where(DecisionRow.id == number).values(move=move))
+
+
+async def of_move(session: AsyncSession, move: str) -> DecisionRow | None:
+    """The decision that a move came of."""
+    query = select(DecisionRow).where(DecisionRow.move == move).order_by(DecisionRow.id.desc()).limit(1)
+    row: DecisionRow | None = await session.scalar(query)
+    return row
+
+
+async def apart(session: AsyncSession) -> list[tuple[str, str, DecisionRow | None]]:
+    """Devices whose VM runs elsewhere than at the LAN where they are taken to be, that LAN, and what was last decided
+    on the VM's going there."""
+    one = aliased(DecisionRow)
+    latest = select(func.max(one.id)).where(one.vm == VmRow.name, one.destination == SightingRow.endpoint)
+    query = select(VmRow.device, SightingRow.endpoint, DecisionRow).join(
+        SightingRow, SightingRow.device == VmRow.device
+    )
+    query = query.join(DecisionRow, DecisionRow.id == latest.scalar_subquery(), isouter=True)
+    query = query.where(SightingRow.endpoint != VmRow.endpoint, VmRow.condition == "running").order_by(VmRow.name)
+    return [(device, lan, row) for device, lan, row in await session.execute(query) if lan is not None]
+
+
+async def page(
+    session: AsyncSession,
+    before: int,
+    limit: int,
+    vm: str | None = None,
+    move: str | None = None,
+    course: str | None = None,
+) -> list[DecisionRow]:
+    """Up to `limit` decisions, the latest first, that were made before the one of that id (0: before now)."""
+    query = select(DecisionRow).order_by(DecisionRow.id.desc()).limit(limit)
+    if before:
+        query = query.where(DecisionRow.id < before)
+    for column, value in ((DecisionRow.vm, vm), (DecisionRow.move, move), (DecisionRow.course, course)):
+        if value is not None:
+            query = query.where(column == value)
+    return list(await session.scalars(query))
+
+
+async def prune(session: AsyncSession) -> None:
+    """Forgets decisions older than the latest KEPT."""
+    latest = await session.scalar(select(func.max(DecisionRow.id))) or 0
+    await session.execute(delete(DecisionRow).where(DecisionRow.id <= latest - KEPT))

@@ -1,0 +1,102 @@
+"""How each of the two databases is spoken to: its driver, its settings, how long it may take."""
+
+import asyncio
+from typing import Any
+
+import aiosqlite
+from sqlalchemy import URL, event, make_url
+from sqlalchemy.exc import ArgumentError, InvalidatePoolError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+BUSY_MS = 10_000
+"""How long a statement waits for a lock that another process holds."""
+
+MIGRATION_MS = 600_000
+"""How long a controller that starts waits while another brings the database up to date."""
+
+STATEMENT_MS, IDLE_MS = 30_000, 60_000
+"""PostgreSQL: how long a statement runs at most, and how long a transaction does nothing: a controller that hangs holds
+up the others no longer. Between two statements a region of 100,000 is made out of its rows, which takes seconds."""
+
+CONNECT, COMMAND = 5, 40
+"""PostgreSQL: seconds to connect, and to hear of a statement, after which the server counts as gone."""
+
+KEEPALIVE = {"tcp_keepalives_idle": "3", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"}
+"""PostgreSQL: the server finds out after 6 s that a controller's machine is gone or cut off, and frees its locks."""
+
+
+def with_driver(text: str) -> URL:
+    """The URL of a database. With or without its driver it is good; PostgreSQL's own tools write it without, and say
+    `sslmode`."""
+    url = make_url(text)
+    drivers = {"sqlite": "sqlite+aiosqlite", "postgres": "postgresql+asyncpg", "postgresql": "postgresql+asyncpg"}
+    name = drivers.get(url.drivername, url.drivername)
+    if name not in drivers.values():
+        raise ArgumentError(f"{url.drivername}: the database is sqlite:///FILE or postgresql://USER@HOST/NAME")
+    query = {"ssl" if key == "sslmode" else key: value for key, value in url.query.items()}
+    return url.set(drivername=name, query=query)
+
+
+def sqlite(url: URL, begin: str, *, migrating: bool = False, **options: Any) -> AsyncEngine:
+    """`migrating`: a table is changed by making another and dropping the old one, to which rows may refer meanwhile;
+    and whoever waits for that to end waits long."""
+    engine = create_async_engine(url, connect_args={"async_creator_fn": _open}, **options)
+    patience, references = (MIGRATION_MS, "OFF") if migrating else (BUSY_MS, "ON")
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def prepare(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # pysqlite begins nothing by itself: the listener below does
+        cursor = connection.cursor()
+        for pragma in (
+            f"busy_timeout={patience}",
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            f"foreign_keys={references}",
+        ):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine.sync_engine, "begin")
+    def start(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+async def _open(*arguments: Any, **options: Any) -> aiosqlite.Connection:
+    """A connection. Where the file cannot be opened its thread ends too before that is told: what the thread says last
+    would find the event loop of a controller that gives up closed, and be a traceback."""
+    connection = aiosqlite.connect(*arguments, **options)
+    connection._thread.daemon = True
+    try:
+        return await connection
+    except BaseException:
+        await asyncio.to_thread(connection._thread.join)
+        raise
+
+
+def postgresql(url: URL, connections: int) -> AsyncEngine:
+    settings = {
+        "application_name": "weft-controller",
+        "jit": "off",  # the queries are short; compiling them takes longer than they do
+        "statement_timeout": str(STATEMENT_MS),
+        "lock_timeout": str(BUSY_MS),
+        "idle_in_transaction_session_timeout": str(IDLE_MS),
+        **KEEPALIVE,
+    }
+    engine = create_async_engine(
+        url,
+        pool_size=connections,
+        max_overflow=0,
+        pool_timeout=BUSY_MS / 1000,
+        connect_args={"timeout": CONNECT, "command_timeout": COMMAND, "server_settings": settings},
+    )
+
+    @event.listens_for(engine.sync_engine, "checkout")
+    def check(connection: Any, _record: object, _proxy: object) -> None:
+        """A connection that the server has closed is not used again. The driver knows that by itself: asking the server
+        every time (pool_pre_ping) would take as long as a change does."""
+        if connection.driver_connection.is_closed():
+            raise InvalidatePoolError
+
+    return engine

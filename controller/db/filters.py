@@ -1,0 +1,35 @@
+"""What cloudlets filter by access rules, and have counted, as their agents told last."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Text, delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.db.base import NAME, Base, Time, now
+from controller.wire.access import AccessReport
+
+
+class FilterRow(Base):
+    """The last report of a cloudlet's agent (JSON)."""
+
+    __tablename__ = "filters"
+
+    cloudlet: Mapped[str] = mapped_column(NAME, ForeignKey("cloudlets.name", ondelete="CASCADE"), primary_key=True)
+    report: Mapped[str] = mapped_column(Text)
+    at: Mapped[datetime] = mapped_column(Time)
+
+
+async def save(session: AsyncSession, report: AccessReport) -> None:
+    """Takes the place of what the cloudlet's agent told before."""
+    await session.execute(delete(FilterRow).where(FilterRow.cloudlet == report.cloudlet))
+    await session.execute(insert(FilterRow).values(cloudlet=report.cloudlet, report=report.model_dump_json(), at=now()))
+
+
+async def load(session: AsyncSession, cloudlets: Iterable[str]) -> dict[str, tuple[AccessReport, datetime]]:
+    """The last reports of these cloudlets, and when they came."""
+    query = select(FilterRow).where(FilterRow.cloudlet.in_(list(cloudlets)))
+    return {
+        row.cloudlet: (AccessReport.model_validate_json(row.report), row.at) for row in await session.scalars(query)
+    }

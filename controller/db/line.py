@@ -1,0 +1,84 @@
+"""A replica's own connection to PostgreSQL, which nobody else uses: it holds the leader's lock, hears what other
+replicas say, and says something to them. What is said only wakes; what is true is in the tables."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from sqlalchemy import NullPool, func, select
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+
+from controller.db.drivers import KEEPALIVE, with_driver
+from controller.db.engine import Lock
+
+T = TypeVar("T")
+
+CHANNEL = "weft"
+
+PATIENCE = 2.0
+"""Seconds in which the server answers, or counts as gone."""
+
+
+class Lost(Exception):  # noqa: N818 - a condition that passes
+    """There is no connection, or not any more."""
+
+
+class Line:
+    """Open until something goes wrong with it; then it is opened anew. Every call may raise Lost."""
+
+    def __init__(self, url: str, name: str) -> None:
+        settings = {"application_name": f"weft-controller {name}"[:63], **KEEPALIVE}
+        arguments = {"timeout": PATIENCE, "server_settings": settings}
+        self._engine = create_async_engine(with_driver(url), poolclass=NullPool, connect_args=arguments)
+        self._connection: Any = None
+        self._turn = asyncio.Lock()
+
+    async def open(self, heard: Callable[[str], None], closed: Callable[[], None]) -> None:
+        """Connects. `heard` is given what is said, by this replica too; `closed` is called when the line breaks."""
+
+        async def connect() -> None:
+            raw = await self._engine.raw_connection()
+            connection = self._connection = raw.driver_connection
+            assert connection is not None
+            raw.detach()
+            connection.add_termination_listener(lambda _: closed())
+            await connection.add_listener(CHANNEL, lambda _connection, _pid, _channel, text: heard(text))
+
+        await self._within(connect)
+
+    async def take_lead(self) -> bool:
+        """Takes the leader's lock, if nobody has it."""
+        query = "SELECT pg_try_advisory_lock($1)"
+        return bool(await self._within(lambda: self._there.fetchval(query, int(Lock.LEADER))))
+
+    async def check(self) -> None:
+        """The server answers: what this connection holds, it still holds."""
+        await self._within(lambda: self._there.fetchval("SELECT 1"))
+
+    async def say(self, text: str) -> None:
+        """Wakes the other replicas."""
+        await self._within(lambda: self._there.execute("SELECT pg_notify($1, $2)", CHANNEL, text))
+
+    def drop(self) -> None:
+        """Ends the connection, without waiting for the server; its locks go with it."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.terminate()
+
+    @property
+    def _there(self) -> Any:
+        if self._connection is None or self._connection.is_closed():
+            raise Lost("there is no connection")
+        return self._connection
+
+    async def _within(self, work: Callable[[], Awaitable[T]]) -> T:
+        try:
+            async with asyncio.timeout(PATIENCE), self._turn:
+                return await work()
+        except Exception as error:  # whatever the driver raises, the line is of no use any more
+            raise Lost(str(error) or type(error).__name__) from error
+
+
+async def say(session: AsyncSession, text: str) -> None:
+    """Wakes the other replicas when the transaction is committed."""
+    await session.execute(select(func.pg_notify(CHANNEL, text)))

@@ -1,0 +1,183 @@
+"""Neighbours: what one cloudlet last measured of another. Pairs are ordered: a row is `cloudlet`'s word on `neighbour`.
+
+Rows refer to cloudlets by name only: taking a cloudlet out of the region must not wait for its rows, which are removed
+in the background."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, String, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.core.neighbour_reports import Current, Pair
+from controller.db.base import NAME, Base, Time, now
+
+
+class NeighbourRow(Base):
+    """Times are in milliseconds, None if the last round brought nothing back. `loss` (0..1) is smoothed over the last
+    rounds. `possible`: a place to move to, as long as it is fresh; `since` is when that last changed. It is fresh until
+    `fresh_until`, whether it is the neighbour that falls silent or the cloudlet itself."""
+
+    __tablename__ = "neighbours"
+    __table_args__ = (CheckConstraint("received <= sent", name="received"), {"sqlite_with_rowid": False})
+
+    cloudlet: Mapped[str] = mapped_column(NAME, primary_key=True)
+    neighbour: Mapped[str] = mapped_column(NAME, primary_key=True, index=True)
+    at: Mapped[datetime] = mapped_column(Time)
+    fresh_until: Mapped[datetime] = mapped_column(Time)
+    method: Mapped[str] = mapped_column(String(4))
+    sent: Mapped[int]
+    received: Mapped[int]
+    min_ms: Mapped[float | None]
+    median_ms: Mapped[float | None]
+    p95_ms: Mapped[float | None]
+    jitter_ms: Mapped[float | None]
+    loss: Mapped[float]
+    possible: Mapped[bool]
+    since: Mapped[datetime] = mapped_column(Time)
+
+
+async def all_medians(session: AsyncSession, at: datetime | None = None) -> dict[str, dict[str, float]]:
+    """As `medians`, of every cloudlet as far as it has measured itself."""
+    rows = await session.execute(
+        select(NeighbourRow.cloudlet, NeighbourRow.neighbour, NeighbourRow.median_ms).where(
+            NeighbourRow.fresh_until > (at or now()), NeighbourRow.median_ms.is_not(None)
+        )
+    )
+    found: dict[str, dict[str, float]] = {}
+    for one, other, median in rows:
+        found.setdefault(one, {})[other] = median or 0.0
+    return found
+
+
+async def medians(session: AsyncSession, cloudlet: str, at: datetime | None = None) -> dict[str, float]:
+    """Round trips in milliseconds between a cloudlet and those it has to do with, by name: the median of the last
+    round, the longer one where both sides have measured. Only what is fresh; of who did not answer nothing is known."""
+    rows = await session.execute(
+        select(NeighbourRow.cloudlet, NeighbourRow.neighbour, NeighbourRow.median_ms).where(
+            or_(NeighbourRow.cloudlet == cloudlet, NeighbourRow.neighbour == cloudlet),
+            NeighbourRow.fresh_until > (at or now()),
+            NeighbourRow.median_ms.is_not(None),
+        )
+    )
+    found: dict[str, float] = {}
+    for one, other, median in rows:
+        name = other if one == cloudlet else one
+        found[name] = max(median or 0.0, found.get(name, 0.0))
+    return found
+
+
+VALUES = tuple(Current.__dataclass_fields__)
+_columns = [getattr(NeighbourRow, name) for name in VALUES]
+_change = (
+    update(NeighbourRow.__table__)  # type: ignore[arg-type]
+    .where(NeighbourRow.cloudlet == bindparam("of"), NeighbourRow.neighbour == bindparam("to"))
+    .values({name: bindparam(name) for name in VALUES})
+)
+
+
+async def of(session: AsyncSession, cloudlets: Collection[str]) -> dict[Pair, Current]:
+    """What these cloudlets last measured."""
+    query = select(NeighbourRow.cloudlet, NeighbourRow.neighbour, *_columns).where(NeighbourRow.cloudlet.in_(cloudlets))
+    return {(row[0], row[1]): Current(*row[2:]) for row in await session.execute(query)}
+
+
+async def save(session: AsyncSession, added: Mapping[Pair, Current], changed: Mapping[Pair, Current]) -> None:
+    """Writes current values, many at once."""
+    connection = await session.connection()
+    if added:
+        rows = [{"cloudlet": of, "neighbour": to, **vars(value)} for (of, to), value in added.items()]
+        await connection.execute(insert(NeighbourRow.__table__), rows)  # type: ignore[arg-type]
+    if changed:
+        await connection.execute(_change, [{"of": of, "to": to, **vars(v)} for (of, to), v in changed.items()])
+
+
+async def between(session: AsyncSession, one: str, other: str) -> dict[Pair, NeighbourRow]:
+    """What two cloudlets last measured of each other, as far as they have."""
+    either = or_(
+        and_(NeighbourRow.cloudlet == one, NeighbourRow.neighbour == other),
+        and_(NeighbourRow.cloudlet == other, NeighbourRow.neighbour == one),
+    )
+    return {(row.cloudlet, row.neighbour): row for row in await session.scalars(select(NeighbourRow).where(either))}
+
+
+async def page(
+    session: AsyncSession,
+    after: Pair,
+    limit: int,
+    at: datetime,
+    cloudlet: str | None = None,
+    neighbour: str | None = None,
+    possible: bool | None = None,
+    stale: bool | None = None,
+) -> list[NeighbourRow]:
+    """Up to `limit` pairs in the order of their names, from behind `after` on."""
+    behind = and_(NeighbourRow.cloudlet == after[0], NeighbourRow.neighbour > after[1])
+    query = select(NeighbourRow).where(or_(NeighbourRow.cloudlet > after[0], behind))
+    if cloudlet is not None:
+        query = query.where(NeighbourRow.cloudlet == cloudlet)
+    if neighbour is not None:
+        query = query.where(NeighbourRow.neighbour == neighbour)
+    if possible is not None:
+        now_possible = and_(NeighbourRow.possible.is_(True), NeighbourRow.fresh_until > at)
+        query = query.where(now_possible if possible else ~now_possible)
+    if stale is not None:
+        query = query.where(NeighbourRow.fresh_until <= at if stale else NeighbourRow.fresh_until > at)
+    return list(await session.scalars(query.order_by(NeighbourRow.cloudlet, NeighbourRow.neighbour).limit(limit)))
+
+
+async def matrix(
+    session: AsyncSession, at: datetime, cloudlets: Collection[str] | None
+) -> list[tuple[str, str, float | None]]:
+    """Who measured whom, and the median; only what is fresh, between all or between these."""
+    query = select(NeighbourRow.cloudlet, NeighbourRow.neighbour, NeighbourRow.median_ms)
+    query = query.where(NeighbourRow.fresh_until > at)
+    if cloudlets is not None:
+        query = query.where(NeighbourRow.cloudlet.in_(cloudlets), NeighbourRow.neighbour.in_(cloudlets))
+    return [(one, other, median) for one, other, median in await session.execute(query)]
+
+
+async def any_silent(session: AsyncSession, at: datetime) -> bool:
+    """Whether there are any for `silence`."""
+    over = and_(NeighbourRow.possible.is_(True), NeighbourRow.fresh_until <= at)
+    return await session.scalar(select(NeighbourRow.cloudlet).where(over).limit(1)) is not None
+
+
+async def silence(session: AsyncSession, at: datetime) -> list[Pair]:
+    """Takes those that are not fresh any more from the possible neighbours; returns them."""
+    over = and_(NeighbourRow.possible.is_(True), NeighbourRow.fresh_until <= at)
+    pairs = [
+        (of, to) for of, to in await session.execute(select(NeighbourRow.cloudlet, NeighbourRow.neighbour).where(over))
+    ]
+    if pairs:
+        await session.execute(update(NeighbourRow).where(over).values(possible=False, since=at))
+    return pairs
+
+
+async def counts(session: AsyncSession, at: datetime) -> dict[str, int]:
+    """How many pairs are possible neighbours, too far (or lossy), and stale."""
+    fresh = NeighbourRow.fresh_until > at
+    found: dict[str, int] = {"possible": 0, "far": 0, "stale": 0}
+    query = select(fresh, NeighbourRow.possible, func.count()).group_by(fresh, NeighbourRow.possible)
+    for is_fresh, possible, number in await session.execute(query):
+        found[("possible" if possible else "far") if is_fresh else "stale"] += number
+    return found
+
+
+async def named(session: AsyncSession) -> set[str]:
+    """All cloudlets that a pair names."""
+    found: set[str] = set()
+    for column in (NeighbourRow.cloudlet, NeighbourRow.neighbour):
+        found |= set(await session.scalars(select(column).distinct()))
+    return found
+
+
+async def forget(session: AsyncSession, names: Iterable[str], before: datetime) -> None:
+    """Removes the pairs of cloudlets that are gone, and those that nobody has measured since `before`."""
+    gone = list(names)
+    if gone:
+        await session.execute(
+            delete(NeighbourRow).where(or_(NeighbourRow.cloudlet.in_(gone), NeighbourRow.neighbour.in_(gone)))
+        )
+    await session.execute(delete(NeighbourRow).where(NeighbourRow.at < before))

@@ -1,0 +1,55 @@
+"""Revisions of the intent: one row for each edit, with what it touched, so that controllers that share a database take
+over each other's. There are more of them than generations: not every edit concerns route servers or agents."""
+
+from sqlalchemy import JSON, delete, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.core import touched as core
+from controller.core.touched import Touched
+from controller.db.base import NUMBER, Base
+
+KEPT = 1000
+"""How many of the latest rows are kept: whoever is further behind reads everything."""
+
+
+class RevisionRow(Base):
+    """`touched` is None if everything may have been."""
+
+    __tablename__ = "revisions"
+
+    number: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
+    touched: Mapped[dict[str, list[str]] | None] = mapped_column(JSON(none_as_null=True))
+
+
+async def latest(session: AsyncSession) -> int:
+    """The latest revision's number; 0 before the first."""
+    return await session.scalar(select(func.max(RevisionRow.number))) or 0
+
+
+def add(session: AsyncSession, number: int, touched: Touched | None) -> None:
+    """Records an edit with the transaction that makes it."""
+    session.add(RevisionRow(number=number, touched=None if touched is None else core.document(touched)))
+
+
+async def since(session: AsyncSession, number: int) -> tuple[int, Touched | None]:
+    """The latest revision, and what was touched after the one of that number: None if that is not known, since it is
+    too long ago, or the database an older copy than whoever asks has seen."""
+    query = select(RevisionRow).where(RevisionRow.number >= number).order_by(RevisionRow.number)
+    rows = list(await session.scalars(query))
+    if not rows:
+        return await latest(session), Touched() if number == 0 else None
+    if [row.number for row in rows if row.number > 0] != list(range(max(number, 1), rows[-1].number + 1)):
+        return rows[-1].number, None
+    touched = Touched()
+    for row in rows:
+        if row.number > number:
+            if row.touched is None:
+                return rows[-1].number, None
+            touched |= core.of_document(row.touched)
+    return rows[-1].number, touched if len(touched) <= core.MOST else None
+
+
+async def prune(session: AsyncSession) -> None:
+    """Forgets revisions older than the latest KEPT."""
+    await session.execute(delete(RevisionRow).where(RevisionRow.number <= await latest(session) - KEPT))

@@ -1,0 +1,45 @@
+"""API tokens of people and programs."""
+
+from datetime import datetime
+
+from sqlalchemy import String, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.db.base import NAME, Base, Time, now
+
+
+class TokenRow(Base):
+    """`digest` is that of the secret, which is kept nowhere. Rows stay when their time is over or they are revoked: a
+    name stands for one token for ever, so what was done in its name can be told."""
+
+    __tablename__ = "tokens"
+
+    name: Mapped[str] = mapped_column(NAME, primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    role: Mapped[str] = mapped_column(String(16))
+    tenant: Mapped[str | None] = mapped_column(NAME)
+    created_at: Mapped[datetime] = mapped_column(Time, default=now)
+    expires_at: Mapped[datetime] = mapped_column(Time)
+    revoked_at: Mapped[datetime | None] = mapped_column(Time)
+
+    def good(self, at: datetime) -> bool:
+        """Whether it lets anybody in then."""
+        return self.revoked_at is None and at < self.expires_at
+
+
+async def get(session: AsyncSession, name: str, *, lock: bool = False) -> TokenRow | None:
+    """The token of that name. `lock`: nobody else changes it before the transaction ends."""
+    return await session.get(TokenRow, name, populate_existing=True, with_for_update=lock or None)
+
+
+async def of_digest(session: AsyncSession, digest: str) -> TokenRow | None:
+    """The token whose secret has this digest."""
+    row: TokenRow | None = await session.scalar(select(TokenRow).where(TokenRow.digest == digest))
+    return row
+
+
+async def page(session: AsyncSession, after: str, limit: int) -> list[TokenRow]:
+    """Up to `limit` tokens whose names sort after `after`."""
+    query = select(TokenRow).where(TokenRow.name > after).order_by(TokenRow.name).limit(limit)
+    return list(await session.scalars(query))

@@ -1,0 +1,86 @@
+"""How full LANs were: the peak of each day, which forecasts are made from."""
+
+from collections.abc import Collection, Mapping
+from datetime import date, datetime, timedelta
+
+from sqlalchemy import Date, ForeignKey, delete, distinct, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.core.usage import Peak
+from controller.db.base import NAME, Base
+from controller.db.leases import LeaseRow
+from controller.db.pairs import PairRow
+
+KEPT = timedelta(days=400)
+"""How long peaks are kept: a year, and a month to see it whole."""
+
+
+class UsageRow(Base):
+    """One row per LAN and day (UTC). `told`: an event said on that day, or before, that the LAN is filling."""
+
+    __tablename__ = "usage"
+
+    endpoint: Mapped[str] = mapped_column(NAME, ForeignKey("endpoints.name", ondelete="CASCADE"), primary_key=True)
+    day: Mapped[date] = mapped_column(Date, primary_key=True)
+    peak: Mapped[int]
+    told: Mapped[bool] = mapped_column(default=False)
+
+
+async def leased(session: AsyncSession, at: datetime, endpoints: Collection[str]) -> dict[str, int]:
+    """Pairs with a live lease by endpoint."""
+    query = select(LeaseRow.endpoint, func.count(distinct(LeaseRow.pair)))
+    query = query.where(LeaseRow.endpoint.in_(endpoints), LeaseRow.expires_at > at)
+    return {row[0]: row[1] for row in await session.execute(query.group_by(LeaseRow.endpoint))}
+
+
+async def assigned(session: AsyncSession, endpoints: Collection[str]) -> dict[str, int]:
+    """Pairs that have a device by endpoint."""
+    query = select(PairRow.endpoint, func.count()).where(PairRow.endpoint.in_(endpoints), PairRow.device.is_not(None))
+    query = query.group_by(PairRow.endpoint)
+    return {row[0]: row[1] for row in await session.execute(query)}
+
+
+async def peaks(session: AsyncSession, endpoints: Collection[str], since: date) -> dict[str, list[Peak]]:
+    """Daily peaks by endpoint, the earliest first."""
+    query = select(UsageRow.endpoint, UsageRow.day, UsageRow.peak).order_by(UsageRow.day)
+    found: dict[str, list[Peak]] = {}
+    for name, day, peak in await session.execute(query.where(UsageRow.endpoint.in_(endpoints), UsageRow.day >= since)):
+        found.setdefault(name, []).append((day, peak))
+    return found
+
+
+async def note(session: AsyncSession, day: date, counts: Mapping[str, int]) -> None:
+    """Raises the day's peaks to what is counted now."""
+    query = select(UsageRow.endpoint, UsageRow.peak).where(UsageRow.day == day, UsageRow.endpoint.in_(counts.keys()))
+    known = {row[0]: row[1] for row in await session.execute(query)}
+    if fresh := [name for name in counts if name not in known]:
+        before = await _told_before(session, day)
+        rows = [{"endpoint": n, "day": day, "peak": counts[n], "told": n in before} for n in fresh]
+        await session.execute(insert(UsageRow), rows)
+    raised = [{"endpoint": n, "day": day, "peak": c} for n, c in counts.items() if c > known.get(n, c)]
+    if raised:
+        await session.execute(update(UsageRow), raised)
+
+
+async def _told_before(session: AsyncSession, day: date) -> set[str]:
+    """The LANs of which it was said, on the last day before, that they are filling."""
+    last = select(func.max(UsageRow.day)).where(UsageRow.day < day).scalar_subquery()
+    return set(await session.scalars(select(UsageRow.endpoint).where(UsageRow.day == last, UsageRow.told)))
+
+
+async def told(session: AsyncSession, day: date, endpoints: Collection[str]) -> set[str]:
+    """Those of the LANs that are known to be filling."""
+    query = select(UsageRow.endpoint).where(UsageRow.day == day, UsageRow.told, UsageRow.endpoint.in_(endpoints))
+    return set(await session.scalars(query))
+
+
+async def tell(session: AsyncSession, day: date, endpoint: str, filling: bool) -> None:
+    """Remembers what was said of a LAN."""
+    chosen = update(UsageRow).where(UsageRow.day == day, UsageRow.endpoint == endpoint)
+    await session.execute(chosen.values(told=filling))
+
+
+async def prune(session: AsyncSession, day: date) -> None:
+    """Forgets what is older than KEPT."""
+    await session.execute(delete(UsageRow).where(UsageRow.day < day - KEPT))

@@ -1,0 +1,101 @@
+"""VMs: which machine works for which device, and where it is."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, CheckConstraint, ForeignKey, String, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.db.base import NAME, Base, Time, now
+from controller.db.endpoints import EndpointRow
+from controller.db.moves import MoveRow
+from controller.wire.machines import Machine
+
+STARTING = "starting"
+"""A condition that no driver reports: the cloudlet's agent is to start it, and has not said yet that it runs."""
+
+STOPPING = "stopping"
+"""Nor this: the agent is to shut it down, and has not said yet that it has."""
+
+
+class VmRow(Base):
+    """`machine` is a wire Machine. It is at `endpoint` with the vNIC `serving`; `address` is what it is known by there,
+    None until it has one. Where it really runs is what `condition` said at `seen_at`."""
+
+    __tablename__ = "vms"
+    __table_args__ = (CheckConstraint("serving IN ('a', 'b')", name="serving"),)
+
+    name: Mapped[str] = mapped_column(NAME, primary_key=True)
+    device: Mapped[str] = mapped_column(NAME, ForeignKey("devices.name"), unique=True)
+    endpoint: Mapped[str] = mapped_column(NAME, ForeignKey("endpoints.name"), index=True)
+    machine: Mapped[dict[str, Any]] = mapped_column(JSON)
+    serving: Mapped[str] = mapped_column(String(1), default="a")
+    address: Mapped[str | None] = mapped_column(String(45))
+    condition: Mapped[str] = mapped_column(String(16), default="gone")
+    memory_used: Mapped[int | None] = mapped_column(BigInteger)
+    dirty_rate: Mapped[float | None]
+    seen_at: Mapped[datetime | None] = mapped_column(Time)
+    created_at: Mapped[datetime] = mapped_column(Time, default=now)
+    revision: Mapped[int] = mapped_column(default=1)
+
+    @property
+    def made_of(self) -> Machine:
+        """The machine as agents are told of it."""
+        return Machine.model_validate(self.machine)
+
+
+async def get(session: AsyncSession, name: str, *, lock: bool = False) -> VmRow | None:
+    """The VM of that name. `lock`: nobody else changes it before the transaction ends."""
+    return await session.get(VmRow, name, populate_existing=True, with_for_update=lock or None)
+
+
+async def of_device(session: AsyncSession, device: str) -> VmRow | None:
+    """The VM that works for a device."""
+    row: VmRow | None = await session.scalar(select(VmRow).where(VmRow.device == device))
+    return row
+
+
+async def at(session: AsyncSession, endpoints: Collection[str], *, lock: bool = False) -> list[VmRow]:
+    """The VMs at these endpoints, by name. `lock`: nobody else changes them before the transaction ends."""
+    query = select(VmRow).where(VmRow.endpoint.in_(endpoints)).order_by(VmRow.name)
+    return list(await session.scalars(query.with_for_update() if lock else query))
+
+
+async def turning(session: AsyncSession, endpoints: Collection[str]) -> list[VmRow]:
+    """Those of the VMs at these endpoints that are to be started or stopped, by name."""
+    query = select(VmRow).where(VmRow.endpoint.in_(endpoints), VmRow.condition.in_((STARTING, STOPPING)))
+    return list(await session.scalars(query.order_by(VmRow.name)))
+
+
+async def page(
+    session: AsyncSession,
+    after: str,
+    limit: int,
+    cloudlet: str | None = None,
+    endpoint: str | None = None,
+    device: str | None = None,
+    condition: str | None = None,
+) -> list[VmRow]:
+    """Up to `limit` VMs whose names sort after `after`."""
+    query = select(VmRow).where(VmRow.name > after).order_by(VmRow.name).limit(limit)
+    if cloudlet is not None:
+        query = query.where(VmRow.endpoint.in_(select(EndpointRow.name).where(EndpointRow.cloudlet == cloudlet)))
+    for column, value in ((VmRow.endpoint, endpoint), (VmRow.device, device), (VmRow.condition, condition)):
+        if value is not None:
+            query = query.where(column == value)
+    return list(await session.scalars(query))
+
+
+async def with_mac(session: AsyncSession, macs: Collection[str]) -> VmRow | None:
+    """A VM that has one of these MACs. Looks at all there are: asked when one is added."""
+    has = [VmRow.machine["macs"][nic].as_string().in_(macs) for nic in (0, 1)]
+    row: VmRow | None = await session.scalar(select(VmRow).where(or_(*has)).order_by(VmRow.name).limit(1))
+    return row
+
+
+async def moves(session: AsyncSession, names: Collection[str]) -> dict[str, str]:
+    """The moves that are under way, by VM."""
+    rows = await session.execute(select(MoveRow.live, MoveRow.name).where(MoveRow.live.in_(names)))
+    return {vm: move for vm, move in rows if vm is not None}

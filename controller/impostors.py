@@ -1,0 +1,54 @@
+"""What cloudlets drop of impostors: told now and then, however much it is."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from controller.core.pace import Pace
+from controller.journal import Journal
+from controller.wire.access import AccessReport, Dropped, Impostor
+
+QUIET = 600.0
+"""Seconds between two events about the same at the same LAN."""
+
+REMEMBERED = 1000
+
+EVENTS: dict[Impostor, tuple[str, str]] = {
+    "dhcp": ("rogue-dhcp", "somebody at an access port speaks as a DHCP server"),
+    "router": ("rogue-router", "somebody at an access port speaks as a router"),
+    "gateway": ("gateway-spoofed", "somebody at an access port uses the gateway's addresses"),
+    "tagged": ("frames-hidden", "somebody at an access port sends tagged frames"),
+    "hidden": ("frames-hidden", "somebody at an access port sends headers that cannot be read"),
+    "vxlan": ("vxlan-injected", "VXLAN came from somebody who shares no pool with it"),
+}
+"""By what was dropped: the event's type, and what it says."""
+
+
+class Impostors:
+    """Raises an event the first time, and again after QUIET seconds if it has gone on; of all, a few a minute."""
+
+    def __init__(self, journal: Journal, clock: Callable[[], float] = time.monotonic) -> None:
+        self._journal, self._clock = journal, clock
+        self._pace = Pace(burst=20, per_second=0.1)
+        self._told: OrderedDict[tuple[str, str], float] = OrderedDict()
+
+    def look(self, before: AccessReport | None, report: AccessReport) -> None:
+        """What a cloudlet has dropped since the report before."""
+        had = {(one.endpoint, one.what): one.packets for one in before.dropped} if before else {}
+        for one in report.dropped:
+            if one.packets and one.packets != had.get((one.endpoint, one.what)):
+                self._tell(report.cloudlet, one)
+
+    def _tell(self, cloudlet: str, dropped: Dropped) -> None:
+        subject, at = dropped.endpoint or cloudlet, self._clock()
+        type_, text = EVENTS[dropped.what]
+        key = subject, dropped.what
+        if self._told.get(key, -QUIET) + QUIET > at or (untold := self._pace.admit(at)) is None:
+            return
+        self._told.pop(key, None)
+        self._told[key] = at
+        if len(self._told) > REMEMBERED:
+            self._told.popitem(last=False)
+        data = {"cloudlet": cloudlet, "what": dropped.what, "packets": dropped.packets}
+        more = {"untold": untold} if untold else {}
+        self._journal.note(type_, subject, f"{subject}: {text}; {dropped.packets} packets dropped", **data, **more)

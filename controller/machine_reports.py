@@ -1,0 +1,91 @@
+"""What agents say of VMs: which were started or stopped, and how all their machines are."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.core.intent import Intent
+from controller.db import events, leases, pairs
+from controller.db import vms as table
+from controller.db.base import now
+from controller.db.vms import STARTING, STOPPING, VmRow
+from controller.wire.machines import MachineState
+from controller.wire.moves import MoveReport, Progress
+
+NEWS = timedelta(seconds=10)
+"""How old `seen_at` may get before it is written again although nothing has changed."""
+
+
+async def turning(session: AsyncSession, intent: Intent, cloudlet: str) -> list[VmRow]:
+    """The VMs that this cloudlet's agent is to start or stop. `revision` grows with every time that somebody asks."""
+    return await table.turning(session, [lan.name for lan in intent.endpoints_of.get(cloudlet, ())])
+
+
+async def turned(session: AsyncSession, progress: Progress) -> None:
+    """What an agent says of a start or a stop that was asked for at that revision. It tries again what has failed, and
+    gives up what was refused. That a VM runs is seen of the machine itself; that it has stopped is said here, as the
+    machine may not have been there yet when it was to be stopped."""
+    row, act = await table.get(session, progress.move, lock=True), progress.act
+    asked = STARTING if act == "start" else STOPPING
+    if row is None or row.condition != asked or row.revision != progress.number:
+        return
+    name, where = row.name, row.endpoint
+    if progress.state in ("failed", "refused"):
+        final, done = progress.state == "refused", "started" if act == "start" else "stopped"
+        row.condition = "gone" if final else asked
+        text = f"VM {name} {'cannot be' if final else 'could not be'} {done}{'' if final else ' yet'} at {where}"
+        await events.add(session, f"vm-not-{done}", name, f"{text}: {progress.detail}", final=final)
+    elif progress.state == "done" and act == "stop":
+        row.condition, row.seen_at = "stopped", now()
+        await events.add(session, "vm-stopped", name, f"VM {name} is stopped at {where}", before=STOPPING)
+
+
+async def heard(session: AsyncSession, intent: Intent, report: MoveReport) -> None:
+    """Takes to the record what a cloudlet's agent says of all its machines. Those of which it does not speak are gone,
+    unless their driver has not listed any yet. What it says of VMs that are elsewhere counts for nothing: a move leaves
+    traces behind, and has them cleared up."""
+    cloudlet = report.cloudlet
+    lans = [lan.name for lan in intent.endpoints_of.get(cloudlet, ())]
+    there, at = {state.name: state for state in report.machines}, now()
+    rows = await table.at(session, lans, lock=True)
+    moving = await table.moves(session, [row.name for row in rows])
+    for row in rows:
+        state = there.get(row.name)
+        if state is None and row.machine["driver"] in report.unlisted:
+            continue
+        before = row.condition
+        _see(row, state, at)
+        if row.name not in moving:
+            await _settle(session, row, state, at)
+        if row.condition != before:
+            detail = f": {state.detail}" if state is not None and state.detail else ""
+            text = f"VM {row.name} is {row.condition} at {row.endpoint}{detail}"
+            await events.add(session, f"vm-{row.condition}", row.name, text, cloudlet=cloudlet, before=before)
+
+
+def _see(row: VmRow, state: MachineState | None, at: datetime) -> None:
+    condition = "gone" if state is None else state.condition
+    if row.condition == STARTING and condition != "running":
+        return  # not yet
+    if row.condition == STOPPING:
+        return  # its agent says when it has
+    changed = row.condition != condition
+    row.condition = condition
+    if changed or row.seen_at is None or at - row.seen_at >= NEWS:
+        row.seen_at = at
+        if state is not None and state.condition == "running":
+            row.memory_used = row.memory_used if state.memory_used is None else state.memory_used
+            row.dirty_rate = row.dirty_rate if state.dirty_rate is None else state.dirty_rate
+
+
+async def _settle(session: AsyncSession, row: VmRow, state: MachineState | None, at: datetime) -> None:
+    """What a move says of itself while it is under way: the vNIC that serves, and the address it has."""
+    if state is None or state.condition != "running":
+        return
+    row.serving = state.serving or row.serving
+    if row.seen_at != at:
+        return
+    pair = await pairs.of(session, row.endpoint, row.device)
+    lease = await leases.of(session, pair.id, "vm") if pair else None
+    if lease is not None and lease.expires_at > at:
+        row.address = lease.address

@@ -1,0 +1,43 @@
+"""Packets whose address and MAC do not agree with the lease: told now and then, however many there are."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from controller.core.pace import Pace
+from controller.core.witnesses import Lease
+from controller.journal import Journal
+from controller.wire.sightings import Sighting
+
+QUIET = 600.0
+"""Seconds between two events about the same address at the same LAN."""
+
+REMEMBERED = 1000
+
+
+class Suspicions:
+    """Raises an event `device-spoofed`: the first time, and again after QUIET seconds; of all, a few a minute."""
+
+    def __init__(self, journal: Journal, clock: Callable[[], float] = time.monotonic) -> None:
+        self._journal, self._clock = journal, clock
+        self._pace = Pace(burst=20, per_second=0.1)
+        self._told: OrderedDict[tuple[str, str], float] = OrderedDict()
+
+    def raise_(self, sighting: Sighting, lease: Lease) -> None:
+        """Somebody else's MAC has the address of this lease."""
+        key, at = (sighting.endpoint, sighting.address), self._clock()
+        if self._told.get(key, -QUIET) + QUIET > at:
+            return
+        untold = self._pace.admit(at)
+        if untold is None:
+            return
+        self._told.pop(key, None)
+        self._told[key] = at
+        if len(self._told) > REMEMBERED:
+            self._told.popitem(last=False)
+        text = (
+            f"{sighting.mac} speaks to {sighting.endpoint} as {sighting.address}, which is {lease.device}'s: "
+            f"known by {', '.join(sorted(lease.macs))}"
+        )
+        data = {"endpoint": sighting.endpoint, "address": sighting.address, "mac": sighting.mac, "how": sighting.how}
+        self._journal.note("device-spoofed", lease.device, text, **data, **({"untold": untold} if untold else {}))

@@ -1,0 +1,147 @@
+"""How the controller's own authority comes to be, by `weft-controller ca`: a root and an intermediate in a directory.
+
+root-key.pem      signs intermediates; belongs on a medium in a drawer once the intermediate is made
+root.pem          what everybody trusts
+intermediate.pem  key and certificate of the authority that is online: in one file, so that it is replaced as one
+next/             while the root is rotated: the authority to come, trusted already
+former/           while keys are rotated: the authority of before, trusted until what it has issued has expired
+"""
+
+import os
+import shutil
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from controller.trust import x509
+
+ROOT_KEY, ROOT, INTERMEDIATE = "root-key.pem", "root.pem", "intermediate.pem"
+
+NEXT, FORMER = "next", "former"
+
+ROOT_LIFETIME = timedelta(days=3653)
+INTERMEDIATE_LIFETIME = timedelta(days=366)
+
+
+class NotMade(Exception):  # noqa: N818 - it says what is
+    """What keeps an authority from being made; one sentence for the operator."""
+
+
+def init(directory: Path, name: str, at: datetime) -> str:
+    """Makes root and intermediate, and says what is to be done next. Raises NotMade."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if (directory / ROOT).exists():
+            raise NotMade(f"{directory / ROOT} is there already: an authority is made once")
+        key = x509.new_key()
+        root = x509.Signer(key, x509.root(key, name, at, ROOT_LIFETIME))
+        _write(directory / ROOT_KEY, x509.key_pem(key))
+        _write(directory / ROOT, x509.pem(root.certificate))
+        _intermediate(directory, root, x509.new_key(), name, at)
+    except OSError as error:
+        raise NotMade(f"{error.filename or directory}: {error.strerror}") from None
+    return f"made in {directory}; take {ROOT_KEY} away from this machine, and keep it"
+
+
+def renew(directory: Path, root_key: Path, at: datetime) -> str:
+    """A new certificate for the intermediate's key: what it has signed and revoked stays so. Raises NotMade."""
+    try:
+        root = x509.read_signer(root_key.read_text(), (directory / ROOT).read_text())
+        held = (directory / INTERMEDIATE).read_text()
+        name = x509.common_name(root.certificate).removesuffix(" root")
+        _intermediate(directory, root, x509.read_key(held), name, at)
+    except OSError as error:
+        raise NotMade(f"{error.filename}: {error.strerror}") from None
+    except (x509.Unreadable, UnicodeDecodeError) as error:
+        raise NotMade(f"{directory}: {error}") from None
+    return f"the intermediate in {directory} is renewed; controllers take it when they start"
+
+
+def rotate(directory: Path, root_key: Path, at: datetime) -> str:
+    """A new key for the intermediate, below the same root; what is issued from now on is from it. Raises NotMade."""
+    try:
+        root = x509.read_signer(root_key.read_text(), (directory / ROOT).read_text())
+        name = x509.common_name(root.certificate).removesuffix(" root")
+        _idle(directory)
+        _keep(directory)
+        _intermediate(directory, root, x509.new_key(), f"{name} {at:%Y%m%dT%H%M%SZ}", at)
+    except OSError as error:
+        raise NotMade(f"{error.filename or directory}: {error.strerror}") from None
+    except (x509.Unreadable, UnicodeDecodeError) as error:
+        raise NotMade(f"{directory}: {error}") from None
+    return "the intermediate has a new key; `ca finish` when no certificate is from the one before any more"
+
+
+def prepare(directory: Path, at: datetime) -> str:
+    """A new root, and an intermediate below it, to be trusted beside the present ones. Raises NotMade."""
+    try:
+        root = x509.read_certificate((directory / ROOT).read_text())
+        _idle(directory)
+        fresh, name = directory / f"{NEXT}.new", x509.common_name(root).removesuffix(" root").split()[0]
+        shutil.rmtree(fresh, ignore_errors=True)
+        init(fresh, f"{name} {at:%Y%m%dT%H%M%SZ}", at)
+        fresh.rename(directory / NEXT)
+    except OSError as error:
+        raise NotMade(f"{error.filename or directory}: {error.strerror}") from None
+    except (x509.Unreadable, UnicodeDecodeError) as error:
+        raise NotMade(f"{directory}: {error}") from None
+    return (
+        f"made in {directory / NEXT}; take {ROOT_KEY} away from there, and `ca switch` when every agent has heard of it"
+    )
+
+
+def switch(directory: Path) -> str:
+    """From now on the next authority issues. What was interrupted goes on from where it was. Raises NotMade."""
+    try:
+        if not (directory / NEXT).exists():
+            raise NotMade(f"{directory / NEXT} is not there: `ca rotate --new-root` makes it")
+        if (directory / NEXT / ROOT_KEY).exists():
+            raise NotMade(f"{directory / NEXT / ROOT_KEY} belongs away from this machine: take it first")
+        if not (directory / FORMER).exists():
+            _keep(directory)
+        for name in (ROOT, INTERMEDIATE):
+            _write(directory / name, (directory / NEXT / name).read_text())
+        shutil.rmtree(directory / NEXT)
+    except OSError as error:
+        raise NotMade(f"{error.filename or directory}: {error.strerror}") from None
+    return "the new authority issues; `ca finish` when no certificate is from the one before any more"
+
+
+def finish(directory: Path) -> str:
+    """The authority of before is not trusted any more. Raises NotMade."""
+    try:
+        shutil.rmtree(directory / FORMER)
+    except OSError as error:
+        raise NotMade(f"{error.filename or directory}: {error.strerror}") from None
+    return "the authority of before is not trusted any more"
+
+
+def _idle(directory: Path) -> None:
+    for name in (NEXT, FORMER):
+        if (directory / name).exists():
+            raise NotMade(f"{directory / name} is there: a rotation is under way")
+
+
+def _keep(directory: Path) -> None:
+    """Puts what is in force aside."""
+    fresh = directory / f"{FORMER}.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(mode=0o700)
+    for name in (ROOT, INTERMEDIATE):
+        _write(fresh / name, (directory / name).read_text())
+    fresh.rename(directory / FORMER)
+
+
+def _intermediate(directory: Path, root: x509.Signer, key: x509.Key, name: str, at: datetime) -> None:
+    certificate = x509.intermediate(root, key, name, at, INTERMEDIATE_LIFETIME)
+    _write(directory / INTERMEDIATE, x509.key_pem(key) + x509.pem(certificate))
+
+
+def _write(path: Path, text: str) -> None:
+    """Replaces a file, which only its owner may read; a crash leaves the old one or the new one."""
+    fresh = path.with_suffix(".new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)

@@ -1,0 +1,275 @@
+"""The door to `cryptography`: keys, requests, certificates and revocation lists (RFC 5280). ECDSA on P-256 throughout,
+which every TLS and IKE implementation has."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+from ipaddress import ip_address
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from controller.core.proofs import Peer
+from controller.trust.authority import Issued, Revoked
+from controller.wire.certificates import CONTROLLER
+
+Key = ec.EllipticCurvePrivateKey
+Certificate = x509.Certificate
+
+_MALFORMED = (ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion)
+_ODD = (*_MALFORMED, x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
+
+_END = "-----END CERTIFICATE-----\n"
+
+URI = "weft://cloudlet/"
+"""What the name of a cloudlet follows in its certificate."""
+_HASHES = (hashes.SHA256, hashes.SHA384, hashes.SHA512)
+
+
+class Unreadable(Exception):  # noqa: N818 - it says what is
+    """Not what it should be; the message says why."""
+
+
+@dataclass(frozen=True)
+class Signer:
+    """An authority's certificate and its key, without which there would be no such certificate."""
+
+    key: Key = field(compare=False)
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class Request:
+    """What counts of a certificate request: the name it asks for, and the key it was signed with."""
+
+    name: str
+    key: ec.EllipticCurvePublicKey
+
+
+def peer(der: bytes) -> Peer:
+    """Whose a certificate is that was verified. Raises Unreadable if it is no cloudlet's."""
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        uris = names.get_values_for_type(x509.UniformResourceIdentifier)
+        key = _fingerprint(certificate.public_key())
+    except _ODD:
+        raise Unreadable("the certificate is no cloudlet's") from None
+    if len(uris) != 1 or not uris[0].startswith(URI):
+        raise Unreadable("the certificate is no cloudlet's")
+    end = certificate.not_valid_after_utc
+    return Peer(uris[0].removeprefix(URI), f"{certificate.serial_number:040x}", key, end)
+
+
+def fingerprint_of(csr: str) -> str:
+    """The SHA-256 of the key of a request (its SubjectPublicKeyInfo), in hexadecimal. Raises Unreadable."""
+    return _fingerprint(read_request(csr).key)
+
+
+def _fingerprint(key: CertificatePublicKeyTypes) -> str:
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    return sha256(key.public_bytes(serialization.Encoding.DER, form)).hexdigest()
+
+
+def new_key() -> Key:
+    """A fresh key."""
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def key_pem(key: Key) -> str:
+    """PKCS #8, not encrypted."""
+    form = serialization.PrivateFormat.PKCS8
+    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
+
+
+def pem(*certificates: Certificate) -> str:
+    """Certificates, one after the other."""
+    return "".join(c.public_bytes(serialization.Encoding.PEM).decode() for c in certificates)
+
+
+def blocks(certificates: str) -> list[str]:
+    """Certificates in PEM, one by one."""
+    return [f"{block}{_END}" for block in certificates.split(_END)[:-1]]
+
+
+def read_key(text: str) -> Key:
+    """A key out of PEM. Raises Unreadable."""
+    try:
+        key = serialization.load_pem_private_key(text.encode(), None)
+    except _MALFORMED:
+        raise Unreadable("no private key in PEM without a passphrase") from None
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise Unreadable("not an ECDSA key on P-256")
+    return key
+
+
+def read_certificate(text: str) -> Certificate:
+    """The first certificate in PEM. Raises Unreadable."""
+    try:
+        return x509.load_pem_x509_certificate(text.encode())
+    except _MALFORMED:
+        raise Unreadable("no certificate in PEM") from None
+
+
+def read_signer(key: str, certificate: str) -> Signer:
+    """An authority out of PEM. Raises Unreadable if the two do not belong together."""
+    signer = Signer(read_key(key), read_certificate(certificate))
+    if signer.key.public_key() != signer.certificate.public_key():
+        raise Unreadable("the key is not that of the certificate")
+    return signer
+
+
+def common_name(certificate: Certificate) -> str:
+    """The subject's."""
+    return str(certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
+
+
+def digest(certificate: Certificate) -> str:
+    """The SHA-256 of its DER form, in hexadecimal."""
+    return certificate.fingerprint(hashes.SHA256()).hex()
+
+
+def issued_by(certificate: Certificate, issuer: Certificate) -> bool:
+    """Whether one certificate is signed with the key of the other."""
+    try:
+        certificate.verify_directly_issued_by(issuer)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def read_request(text: str) -> Request:
+    """A certificate request (PKCS #10, RFC 2986) out of PEM, signed with the key it is for. Raises Unreadable."""
+    try:
+        request = x509.load_pem_x509_csr(text.encode())
+        key, signed = request.public_key(), request.is_signature_valid
+        names = [attribute.value for attribute in request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+        digest = request.signature_hash_algorithm
+    except _MALFORMED:
+        raise Unreadable("not a certificate request (PKCS #10) in PEM") from None
+    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise Unreadable("its key is not an ECDSA key on P-256")
+    if not isinstance(digest, _HASHES):
+        raise Unreadable("it is not signed with SHA-256 or a longer hash")
+    if not signed:
+        raise Unreadable("it is not signed with the key it is for")
+    if len(names) != 1 or not isinstance(names[0], str):
+        raise Unreadable("its subject has not one common name")
+    return Request(names[0], key)
+
+
+def request(key: Key, name: str) -> str:
+    """A certificate request for that name, PEM."""
+    made = x509.CertificateSigningRequestBuilder().subject_name(_name(name)).sign(key, hashes.SHA256())
+    return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def root(key: Key, name: str, at: datetime, lifetime: timedelta) -> Certificate:
+    """A root: signs authorities that sign no others."""
+    builder = _authority(f"{name} root", key.public_key(), at, lifetime, depth=1)
+    builder = builder.issuer_name(_name(f"{name} root"))
+    return _signed(builder, key, key.public_key())
+
+
+def intermediate(signer: Signer, key: Key, name: str, at: datetime, lifetime: timedelta) -> Certificate:
+    """An authority below the root: signs cloudlets' certificates, no authorities."""
+    lifetime = min(lifetime, signer.certificate.not_valid_after_utc - at)
+    builder = _authority(f"{name} intermediate", key.public_key(), at, lifetime, depth=0)
+    return _signed(builder.issuer_name(signer.certificate.subject), signer.key, signer.key.public_key())
+
+
+def leaf(signer: Signer, request: Request, cloudlet: str, vtep: str, begin: datetime, end: datetime) -> Issued:
+    """A cloudlet's certificate: the name as URI and as DNS name, and the address of its tunnels. For TLS, as client and
+    as server, and for IKE (RFC 4945)."""
+    names = [x509.UniformResourceIdentifier(URI + cloudlet), x509.DNSName(cloudlet), x509.IPAddress(ip_address(vtep))]
+    uses = [ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.IPSEC_IKE]
+    return _leaf(signer, request, names, uses, begin, end)
+
+
+def own(signer: Signer, request: Request, begin: datetime, end: datetime) -> Issued:
+    """The controller's: for TLS as server alone, and so that no cloudlet can have the like, whose names have no
+    dots."""
+    return _leaf(signer, request, [x509.DNSName(CONTROLLER)], [ExtendedKeyUsageOID.SERVER_AUTH], begin, end)
+
+
+def _leaf(
+    signer: Signer,
+    request: Request,
+    names: list[x509.GeneralName],
+    uses: list[x509.ObjectIdentifier],
+    begin: datetime,
+    end: datetime,
+) -> Issued:
+    builder = (
+        _builder(request.name, request.key, begin, end)
+        .issuer_name(signer.certificate.subject)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage(uses), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+    )
+    made = _signed(builder, signer.key, signer.key.public_key())
+    return Issued(
+        serial=f"{made.serial_number:040x}",
+        not_before=made.not_valid_before_utc,
+        not_after=made.not_valid_after_utc,
+        fingerprint=made.fingerprint(hashes.SHA256()).hex(),
+        certificate=pem(made),
+    )
+
+
+def crl(signer: Signer, revoked: Iterable[Revoked], at: datetime, lifetime: timedelta) -> str:
+    """A revocation list. Its number is its time in milliseconds: it grows, whichever replica makes it."""
+    builder = x509.CertificateRevocationListBuilder().issuer_name(signer.certificate.subject)
+    builder = builder.last_update(at).next_update(at + lifetime)
+    for entry in revoked:
+        one = x509.RevokedCertificateBuilder().serial_number(int(entry.serial, 16)).revocation_date(entry.at)
+        reason = x509.CRLReason(x509.ReasonFlags(entry.reason))
+        builder = builder.add_revoked_certificate(one.add_extension(reason, critical=False).build())
+    number = x509.CRLNumber(int(at.timestamp() * 1000))
+    by = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.key.public_key())
+    builder = builder.add_extension(number, critical=False).add_extension(by, critical=False)
+    return builder.sign(signer.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _name(common: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
+
+
+def _builder(name: str, key: ec.EllipticCurvePublicKey, begin: datetime, end: datetime) -> x509.CertificateBuilder:
+    identifier = x509.SubjectKeyIdentifier.from_public_key(key)
+    builder = x509.CertificateBuilder().subject_name(_name(name)).public_key(key)
+    builder = builder.serial_number(x509.random_serial_number()).not_valid_before(begin).not_valid_after(end)
+    return builder.add_extension(identifier, critical=False)
+
+
+def _authority(
+    name: str, key: ec.EllipticCurvePublicKey, at: datetime, lifetime: timedelta, depth: int
+) -> x509.CertificateBuilder:
+    builder = _builder(name, key, at, at + lifetime)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=depth), critical=True)
+    return builder.add_extension(_usage(signs=True), critical=True)
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _signed(builder: x509.CertificateBuilder, key: Key, issuer: ec.EllipticCurvePublicKey) -> Certificate:
+    by = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer)
+    return builder.add_extension(by, critical=False).sign(key, hashes.SHA256())

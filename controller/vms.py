@@ -1,0 +1,145 @@
+"""VMs: added, changed, started, stopped and removed."""
+
+from collections.abc import Callable, Collection
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.bell import Bell
+from controller.core.intent import Intent
+from controller.core.machines import is_a_machines
+from controller.core.refusals import conflict, invalid, missing
+from controller.db import devices, endpoints, events
+from controller.db import vms as table
+from controller.db.engine import Database, Lock, alone
+from controller.db.vms import STARTING, STOPPING, VmRow
+from controller.vm_clients import check_free, register
+from controller.wire.machines import Machine, client_id
+
+IDLE = ("gone", "stopped")
+"""Conditions in which a VM does not run, has no state that anybody could lose, and nobody is about to start it."""
+
+Check = Callable[[VmRow], None]
+"""Raises if the caller does not want the change after all."""
+
+
+class Vms:
+    """`intent` gives the LANs as they are now."""
+
+    def __init__(self, database: Database, intent: Callable[[], Intent], bell: Bell) -> None:
+        self._database, self._intent, self._bell = database, intent, bell
+        self.order: Callable[[str], None] = lambda cloudlet: None
+        """Tells a cloudlet's agent that there is something to do."""
+
+    async def add(self, machine: Machine, device: str, endpoint: str) -> None:
+        """Records a VM for a device, at a LAN; it does not run yet. Whichever of its vNICs asks DHCP from now on gets
+        the odd address above the device's. Raises Refused."""
+        for mac in machine.macs:
+            if not is_a_machines(mac):
+                raise invalid("macs", f"{mac} is a group's address: no interface has it")
+        if machine.macs[0] == machine.macs[1]:
+            raise invalid("macs", f"both vNICs have {machine.macs[0]}")
+        if endpoint not in self._intent().endpoints:
+            raise invalid("endpoint", f"there is no endpoint {endpoint!r}")
+
+        async def work(session: AsyncSession) -> None:
+            await alone(session, Lock.VMS)
+            if not await endpoints.there(session, [endpoint]):
+                raise invalid("endpoint", f"there is no endpoint {endpoint!r}")
+            await check_free(session, machine, device)
+            await register(session, machine, device)
+            session.add(
+                VmRow(name=machine.name, device=device, endpoint=endpoint, machine=machine.model_dump(mode="json"))
+            )
+            text = f"VM {machine.name} of {device} was added at {endpoint}"
+            await events.add(session, "vm-added", machine.name, text, device=device, endpoint=endpoint)
+
+        try:
+            await self._database.transact(work)
+        except IntegrityError as error:
+            raise conflict("another VM or device has this name, MAC or client id") from error
+        self._bell.ring()
+
+    async def change(self, name: str, check: Check, amend: Callable[[Machine], Machine]) -> None:
+        """Makes another machine of a VM that does not run. Raises Refused."""
+        async with self._database.write() as session:
+            row = await _idle(session, name, check, "changed")
+            row.machine = amend(row.made_of).model_dump(mode="json")
+            row.revision += 1
+            await events.add(session, "vm-changed", name, f"VM {name} was changed")
+        self._bell.ring()
+
+    async def start(self, name: str, check: Check) -> None:
+        """The agent where the VM is starts it as soon as it can; one that runs goes on. Raises Refused."""
+        async with self._database.write() as session:
+            row = await _there(session, name, check)
+            cloudlet = self._cloudlet(row)
+            if row.condition in ("running", STARTING):
+                return
+            if row.condition not in IDLE:
+                raise conflict(f"{name} is {row.condition} at {row.endpoint}, and cannot be started")
+            await _ordered(session, row, STARTING, "start")
+        self.order(cloudlet)
+        self._bell.ring()
+
+    async def stop(self, name: str, check: Check) -> None:
+        """The agent where the VM is shuts it down as soon as it can, and takes back a start that is still ordered. What
+        does not run stays so. There is no way back from it but to start the VM again, once it has stopped. Raises
+        Refused."""
+        async with self._database.write() as session:
+            row = await _there(session, name, check, "stopped")
+            cloudlet = self._cloudlet(row)
+            if row.condition in (*IDLE, STOPPING):
+                return
+            if row.condition not in ("running", "paused", "unresponsive", STARTING):
+                raise conflict(f"{name} is {row.condition} at {row.endpoint}, and cannot be stopped")
+            await _ordered(session, row, STOPPING, "stop")
+        self.order(cloudlet)
+        self._bell.ring()
+
+    def _cloudlet(self, row: VmRow) -> str:
+        """Where the VM is. Raises Refused if there is no agent."""
+        cloudlet = self._intent().cloudlets[self._intent().endpoints[row.endpoint].cloudlet]
+        if not cloudlet.speaks:
+            raise conflict(f"{row.endpoint} is not active: its cloudlet {cloudlet.name} is {cloudlet.state}")
+        return cloudlet.name
+
+    async def remove(self, name: str, check: Check, *, force: bool = False) -> None:
+        """Forgets a VM that does not run; by `force` one that does, which then runs on unattended. Raises Refused."""
+        async with self._database.write() as session:
+            row = await (_there if force else _idle)(session, name, check, "removed")
+            await devices.forget_client(session, row.device, client_id(name))
+            await session.delete(row)
+            text = f"VM {name} of {row.device} was removed" + (f", {row.condition} as it was" if force else "")
+            await events.add(session, "vm-removed", name, text, device=row.device, endpoint=row.endpoint)
+        self._bell.ring()
+
+
+async def _ordered(session: AsyncSession, row: VmRow, condition: str, what: str) -> None:
+    row.condition = condition
+    row.revision += 1
+    await events.add(session, f"vm-{condition}", row.name, f"VM {row.name} is to {what} at {row.endpoint}")
+
+
+async def refuse_occupied(session: AsyncSession, endpoints: Collection[str]) -> None:
+    """Raises Refused if there are VMs at any of the LANs."""
+    if rows := await table.at(session, endpoints):
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        raise conflict(f"there is the VM {rows[0].name} at {rows[0].endpoint}{more}: move or remove it first")
+
+
+async def _there(session: AsyncSession, name: str, check: Check, done: str = "started") -> VmRow:
+    row = await table.get(session, name, lock=True)
+    if row is None:
+        raise missing("VM", name)
+    check(row)
+    if move := (await table.moves(session, [name])).get(name):
+        raise conflict(f"{name} is being moved ({move}), and cannot be {done} before that is over")
+    return row
+
+
+async def _idle(session: AsyncSession, name: str, check: Check, done: str) -> VmRow:
+    row = await _there(session, name, check, done)
+    if row.condition not in IDLE:
+        raise conflict(f"{name} is {row.condition} at {row.endpoint}: it has to be stopped before it can be {done}")
+    return row

@@ -1,0 +1,64 @@
+"""Machines: VMs as every cloudlet can make them (design, "From a sighting to a move").
+
+What a machine boots from (`image`, and the disk's `base`) is a name that every cloudlet's driver has the same files
+for: a move takes what has changed since, never the shared base.
+"""
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field
+
+from controller.wire.model import Message
+from controller.wire.names import MAC_PATTERN, NAME_PATTERN
+
+Nic = Literal["a", "b"]
+"""A VM has two: one serves, the other is down and waits for the next move; their roles swap with every move."""
+
+NICS: tuple[Nic, ...] = get_args(Nic)
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+Mac = Annotated[str, Field(pattern=MAC_PATTERN)]
+
+
+class Disk(Message):
+    """A disk of `bytes` that differs from the shared image `base` by what the VM has written."""
+
+    base: Name
+    bytes: Annotated[int, Field(ge=1 << 20, le=1 << 50, multiple_of=512)]
+
+
+class Machine(Message):
+    """A VM. `memory` in bytes; `macs` are those of its vNICs a and b. `options` are the driver's own."""
+
+    name: Name
+    driver: Name
+    image: Name
+    memory: Annotated[int, Field(ge=1 << 24, le=1 << 45)]
+    vcpus: Annotated[int, Field(ge=1, le=1024)] = 1
+    macs: tuple[Mac, Mac]
+    disk: Disk | None = None
+    options: dict[str, str] = Field(max_length=32, default_factory=dict)
+
+
+def client_id(name: str) -> str:
+    """DHCP option 61 of a machine, in hex: the same on both vNICs, so that either gets the VM's address of the plan.
+    Type 0, not a hardware address (RFC 2132, section 9.14), then the machine's name."""
+    return "00" + name.encode().hex()
+
+
+Condition = Literal["running", "paused", "waiting", "moved", "stopped", "gone", "unresponsive"]
+"""`waiting`: for another cloudlet's state; `moved`: stopped for good because its state is elsewhere; `stopped`: it was
+ended, or ended by itself; `gone`: the driver knows nothing of it; `unresponsive`: its hypervisor does not answer, so it
+may run or not, and nobody starts it elsewhere. Of all others only `running` runs."""
+
+
+class MachineState(Message):
+    """What a cloudlet's driver says of a machine. `memory_used` in bytes and `dirty_rate` in bytes a second, where the
+    driver can tell them."""
+
+    name: Name
+    condition: Condition
+    serving: Nic | None = None
+    memory_used: Annotated[int, Field(ge=0)] | None = None
+    dirty_rate: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    detail: Annotated[str, Field(max_length=400)] = ""

@@ -1,0 +1,35 @@
+"""Sightings: where devices were seen (Teka, section V: the VM's side finds out that the device has gone elsewhere).
+
+`POST /api/v1/agent/sightings` takes them and answers 204. They are hints: a device is only taken to be where it holds a
+lease, so that nobody moves a VM by sending a packet.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from controller.wire.model import Message
+from controller.wire.names import MAC_PATTERN, NAME_PATTERN
+
+How = Literal["lease", "packet"]
+"""`lease`: it was given an address here, or had it confirmed. `packet`: it sent something to this LAN from an address
+of another LAN of the pool."""
+
+
+class Sighting(Message):
+    """One device, `age` seconds before the report was sent. At `endpoint`, which is this cloudlet's; `address` is what
+    it used, and `mac` from whom that came, where the kernel could tell. `count` packets since the last one."""
+
+    endpoint: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+    address: Annotated[str, Field(max_length=45)]
+    how: How
+    mac: Annotated[str, Field(pattern=MAC_PATTERN)] | None = None
+    age: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 0.0
+    count: Annotated[int, Field(ge=1, le=2**31 - 1)] = 1
+
+
+class SightingReport(Message):
+    """Sightings, oldest first, at most one of an address and a LAN."""
+
+    cloudlet: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+    sightings: Annotated[list[Sighting], Field(max_length=500)]

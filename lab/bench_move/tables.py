@@ -1,0 +1,97 @@
+"""Tables shaped as Teka's 6 and 7 and points for plots, with what the paper has beside them. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+
+from lab.bench_move.cases import RATES, RTTS, Case, Way
+from lab.bench_move.figures import Figures
+from lab.bench_move.kept import Run
+
+NAMES = {Way.PLAIN: "QEMU and a tunnel", Way.ONE: "Weft, one path", Way.TWO: "Weft, two paths"}
+PAPER = "Teka"
+
+PAPER_SECONDS: Mapping[Case, float] = {
+    Case(20, 350): 8.12,
+    Case(50, 350): 9.91,
+    Case(100, 350): 15.62,
+    Case(150, 350): 23.0,
+    Case(50, 60): 24.0,
+    Case(100, 60): 25.0,
+    Case(150, 60): 26.0,
+}
+"""Total migration time as in table 9, whose durations are those of figures 12 to 15."""
+
+PAPER_DOWN_MS: Mapping[Case, float] = {Case(20, 350): 204.3}
+"""Network-layer downtime, from the text about figure 9."""
+
+TWO_TO_ONE = 0.6
+"""What a move over two paths may take of one over one, at 60 Mbit/s."""
+
+Value = Callable[[Figures], float]
+NOTHING = "-"
+
+
+def table(runs: Sequence[Run], value: Value, digits: int, paper: Mapping[Case, float] | None = None) -> str:
+    """Rates and ways down, round trips across, medians in the cells; the paper's own figures below each rate."""
+    rows = ["| Mbit/s | | " + " | ".join(f"{rtt} ms" for rtt in RTTS) + " |", "| ---: | --- |" + " ---: |" * len(RTTS)]
+    for rate in RATES:
+        for way in Way:
+            found = [cell(middle(runs, Case(rtt, rate), way, value), digits) for rtt in RTTS]
+            first = f"| {rate} |" if way is Way.PLAIN else "| |"
+            rows.append(f"{first} {NAMES[way]} | " + " | ".join(found) + " |")
+        if paper:
+            known = [cell(paper.get(Case(rtt, rate)), digits) for rtt in RTTS]
+            rows.append(f"| | *{PAPER}* | " + " | ".join(known) + " |")
+    return "\n".join(rows)
+
+
+def middle(runs: Sequence[Run], case: Case, way: Way, value: Value) -> float | None:
+    """The median of what was measured; None if nothing was."""
+    found = [value(run.figures) for run in runs if (run.case, run.way) == (case, way)]
+    return median(found) if found else None
+
+
+def panels(runs: Sequence[Run], value: Value, paper: Mapping[Case, float]) -> dict[str, dict[str, dict[float, float]]]:
+    """By rate and way, over the round trip; only what there is."""
+    found: dict[str, dict[str, dict[float, float]]] = {}
+    for rate in RATES:
+        ways = {
+            NAMES[way]: {
+                float(rtt): at for rtt in RTTS if (at := middle(runs, Case(rtt, rate), way, value)) is not None
+            }
+            for way in Way
+        }
+        ways[PAPER] = {float(case.rtt_ms): figure for case, figure in paper.items() if case.rate_mbit == rate}
+        found[f"{rate} Mbit/s"] = {name: points for name, points in ways.items() if points}
+    return found
+
+
+def steps(runs: Sequence[Run]) -> str:
+    ways = [way for way in Way if any(run.way is way for run in runs)]
+    names = list(dict.fromkeys(name for run in runs for name in run.figures.steps))
+    rows = ["| step | " + " | ".join(NAMES[way] for way in ways) + " |", "| --- |" + " ---: |" * len(ways)]
+    for name in names:
+        found = [
+            [run.figures.steps[name] for run in runs if run.way is way and name in run.figures.steps] for way in ways
+        ]
+        rows.append(f"| {name} | " + " | ".join(cell(median(one) if one else None, 2) for one in found) + " |")
+    return "\n".join(rows) if names else "Not measured yet."
+
+
+def two_to_one(runs: Sequence[Run]) -> str:
+    rows = ["| round trip | one path, s | two paths, s | of one |", "| ---: | ---: | ---: | ---: |"]
+    for rtt in RTTS:
+        one, two = (middle(runs, Case(rtt, 60), way, seconds) for way in (Way.ONE, Way.TWO))
+        if one is not None and two is not None:
+            rows.append(f"| {rtt} ms | {one:.1f} | {two:.1f} | **{two / one:.2f}** |")
+    if len(rows) == 2:
+        return "Not measured in a whole region yet. The driver alone takes about half the time ([qemu](qemu.md))."
+    return f"At most {TWO_TO_ONE} of the time over one path is aimed at.\n\n" + "\n".join(rows)
+
+
+def seconds(figures: Figures) -> float:
+    return figures.seconds
+
+
+def cell(value: float | None, digits: int) -> str:
+    return NOTHING if value is None else f"{value:.{digits}f}"

@@ -1,0 +1,235 @@
+"""`make bench-policy`: how long `weft policy plan` takes in a large region, as its operator would notice it.
+
+A real controller over SQLite with a pair of real route servers; nobody's PE is there, so no routes. Half of the pools
+name their members, half select them by label, and one family is placed by distance. Measured: the command from its
+start to its end, REST alone, and the application; by the clock, and in CPU time (the command's and the controller's),
+which says what it costs on a machine that has other things to do.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from controller.agents import Agents
+from controller.bell import Bell
+from controller.changes import Changes
+from controller.core.desired import Fabric
+from controller.core.intent import Cloudlet, Endpoint, Intent, State
+from controller.db.engine import Database
+from controller.db.schema import upgrade
+from controller.replicas import Replicas
+from controller.wire.flavours import Flavour
+from lab.paths import BIN, ROOT
+
+LIMIT_MS = 1000.0
+MEMBERS = 10
+CITIES, TIERS = 50, 4
+WEFT = "from controller.cli.main import main; main()"
+
+
+def inhabited(cloudlets: int) -> Intent:
+    """Cloudlets with a LAN each, 400 m apart in rows of a hundred, that are 3 km from each other."""
+    numbers = range(cloudlets)
+    return Intent(
+        cloudlets={
+            f"c{n}": Cloudlet(
+                f"c{n}",
+                Flavour.VPLS,
+                f"100.64.{n >> 8}.{n & 255}",
+                State.ACTIVE,
+                labels={"city": f"k{n % CITIES}", "tier": str(n // CITIES % TIERS)},
+                latitude=45 + n // 100 * 0.027,
+                longitude=7 + n % 100 * 0.005,
+            )
+            for n in numbers
+        },
+        endpoints={
+            f"c{n}-lan": Endpoint(
+                f"c{n}-lan", f"c{n}", n + 1, 1, f"10.{n >> 8}.{n & 255}.0/24", f"10.{n >> 8}.{n & 255}.1"
+            )
+            for n in numbers
+        },
+    )
+
+
+def policy(cloudlets: int, vcps: int) -> str:
+    """Pools by name, pools by label, and a family."""
+    lines = ["apiVersion: weft/v1", "vcps:"]
+    for n in range(vcps // 2):
+        members = ", ".join(f"c{(n * MEMBERS + k) % cloudlets}-lan" for k in range(MEMBERS))
+        lines += [f"  named-{n}:", f"    members: [{members}]"]
+    for n in range(vcps - vcps // 2 - 1):
+        lines += [f"  chosen-{n}:", f"    select: {{city: k{n % CITIES}, tier: '{n // CITIES % TIERS}'}}"]
+    lines += ["  near:", "    select: {tier: '0'}", "    automatic: proximity"]
+    return "\n".join(lines) + "\n"
+
+
+async def fill(url: str, intent: Intent) -> None:
+    """The region in a new database."""
+    database, bell = Database(url), Bell()
+    await upgrade(database)
+    replicas = Replicas("bench", "", database, None, bell)
+    changes = Changes(database, Agents(), Fabric(65000, ()), 1.0, bell, replicas)
+    await changes.start("nothing yet")
+    await changes.make(lambda _: intent.but(generation=changes.intent.generation), "bench")
+    await database.close()
+
+
+@contextmanager
+def process(command: list[str], log: Path, **environment: str) -> Iterator[int]:
+    """A process that is ended with the block; gives its id."""
+    with log.open("wb") as output:
+        running = subprocess.Popen(command, env={**os.environ, **environment}, stdout=output, stderr=output)
+        try:
+            yield running.pid
+        finally:
+            running.terminate()
+            running.wait(20)
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def region(stack: ExitStack, directory: Path, url: str) -> tuple[str, int]:
+    """Two route servers and a controller; gives the controller's URL and process once they are in step."""
+    (directory / "token").write_text("bench")
+    servers: list[dict[str, str]] = []
+    for name in ("rs1", "rs2"):
+        control = f"127.0.0.1:{free_port()}"
+        command = [str(BIN / "weft-routeserver"), "--name", name, "--router-id", "127.0.0.1", "--control", control]
+        command += ["--listen", f"127.0.0.1:{free_port()}", "--token-file", str(directory / "token")]
+        stack.enter_context(process([*command, "--state", str(directory / name)], directory / f"{name}.log"))
+        servers.append({"name": name, "address": f"192.0.2.{len(servers) + 1}", "control": f"http://{control}"})
+    settings = {
+        "WEFT_DATABASE_URL": url,
+        "WEFT_LISTEN": f"127.0.0.1:{free_port()}",
+        "WEFT_SOCKET": str(directory / "c.sock"),
+        "WEFT_ROUTE_SERVERS": json.dumps(servers),
+        "WEFT_ROUTE_SERVER_TOKEN_FILE": str(directory / "token"),
+        "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}",
+    }
+    controller = [sys.executable, "-m", "controller.main"]
+    pid = stack.enter_context(process(controller, directory / "controller.log", **settings))
+    with httpx.Client(transport=httpx.HTTPTransport(uds=settings["WEFT_SOCKET"]), base_url="http://c") as http:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                if all(http.get("/readyz").json()["route_servers"].values()):
+                    return f"unix://{settings['WEFT_SOCKET']}", pid
+            except (httpx.HTTPError, ValueError):
+                pass
+            time.sleep(0.2)
+    raise SystemExit(f"no controller: see {directory}/controller.log")
+
+
+def timed(call: Callable[[], object], times: int) -> list[float]:
+    """How long each call takes, in ms."""
+    found = []
+    for _ in range(times):
+        started = time.perf_counter()
+        call()
+        found.append((time.perf_counter() - started) * 1000)
+    return found
+
+
+def cpu_ms(pid: int) -> float:
+    """What a process has used until now (proc(5): utime and stime)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+def commands_ms() -> float:
+    """The CPU time of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) * 1000
+
+
+def measure(cloudlets: int, vcps: int, times: int) -> dict[str, Any]:
+    """Figures in ms."""
+    with tempfile.TemporaryDirectory(prefix="weft-bench-policy-") as path, ExitStack() as stack:
+        directory = Path(path)
+        database = f"sqlite+aiosqlite:///{directory}/weft.db"
+        asyncio.run(fill(database, inhabited(cloudlets)))
+        url, pid = region(stack, directory, database)
+        file = directory / "policy.yaml"
+        text = policy(cloudlets, vcps)
+        file.write_text(text)
+        environment = {**os.environ, "WEFT_URL": url, "XDG_STATE_HOME": path, "PYTHONPATH": str(ROOT)}
+        http = stack.enter_context(
+            httpx.Client(transport=httpx.HTTPTransport(uds=f"{directory}/c.sock"), base_url="http://c", timeout=60)
+        )
+
+        def weft(*arguments: str) -> None:
+            command = [sys.executable, "-c", WEFT, "policy", *arguments, str(file)]
+            subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+        def plan() -> None:
+            http.post("/api/v1/policy/plan", content=text).raise_for_status()
+
+        def series() -> dict[str, float]:
+            before = cpu_ms(pid)
+            rest = timed(plan, times)
+            controller, before = (cpu_ms(pid) - before) / times, commands_ms()
+            command = timed(lambda: weft("plan"), times)
+            return {
+                "rest_ms": round(statistics.median(rest), 1),
+                "command_ms": round(statistics.median(command), 1),
+                "controller_cpu_ms": round(controller, 1),
+                "command_cpu_ms": round((commands_ms() - before) / times, 1),
+            }
+
+        fresh = series()
+        # The pools join LANs of nobody's: no agent confirms, which ends the command with 1 and is no failure here.
+        applied = timed(lambda: http.post("/api/v1/policy/apply", content=text).raise_for_status(), 1)
+        again = series()
+        pools = http.get("/api/v1/vcps", params={"limit": 1000}).json()["items"]
+    return {
+        "cloudlets": cloudlets,
+        "vcps": vcps,
+        "pools": len(pools),
+        "members": sum(len(pool["members"]) for pool in pools),
+        "bytes": len(text),
+        "load": os.getloadavg()[0],
+        "first": fresh,
+        "apply_ms": round(applied[0], 1),
+        "again": again,
+    }
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cloudlets", type=int, default=1000)
+    parser.add_argument("--vcps", type=int, default=200)
+    parser.add_argument("--times", type=int, default=7)
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    found = measure(arguments.cloudlets, arguments.vcps, arguments.times)
+    told = json.dumps(found, indent=2)
+    print(told)
+    if arguments.output:
+        arguments.output.write_text(told + "\n")
+    slow = max(found["first"]["command_ms"], found["again"]["command_ms"]) >= LIMIT_MS
+    sys.exit(f"`weft policy plan` takes longer than {LIMIT_MS:.0f} ms" if slow else 0)
+
+
+if __name__ == "__main__":
+    main()

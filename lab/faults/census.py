@@ -1,0 +1,144 @@
+"""What is there, by the kernel, by QEMU and by the controller, and what of it must not be. `wrong` is pure."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.qemu.vm import Vm
+from lab.paths import LAB
+from lab.region import Region
+from lab.rest import Json, Rest
+
+VM, DEVICE, POOL = "v1", "m1", "blue"
+PORTS = (49152, 49216)
+"""Where QEMU listens for machines that come."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """One cloudlet's: the machine's `condition` by QEMU itself ("gone": nothing is left of it), taps of machines on its
+    LAN, ports at which a migration is waited for, MPTCP endpoints, nftables' tables."""
+
+    condition: str = "gone"
+    taps: int = 0
+    ports: tuple[int, ...] = ()
+    endpoints: int = 0
+    tables: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Census:
+    """`vm` and `move` as REST shows them; `pairs` are the LANs where the device has a reservation, `members` those of
+    the pool, `leases` the addresses leased to the VM or its device, each as often as it is."""
+
+    hosts: Mapping[str, Host]
+    vm: Json
+    move: Json
+    members: frozenset[str]
+    pairs: Sequence[str] = ()
+    leases: Sequence[str] = field(default_factory=tuple)
+
+
+def folder(cloudlet: str) -> Path:
+    """Where the driver of a cloudlet has all that there is of the VM."""
+    return LAB / cloudlet / "state" / "hypervisors" / "qemu" / VM
+
+
+def take(region: Region, rest: Rest, move: str = "") -> Census:
+    """Counts, after a move or before it is asked for. Raises LabError if the controller does not answer."""
+    reserved = [one for one in rest.items("/reservations") if one["device"] == DEVICE]
+    return Census(
+        hosts={cloudlet.name: _host(region, cloudlet.name) for cloudlet in region.topology.cloudlets},
+        vm=rest.get(f"/vms/{VM}"),
+        move=rest.get(f"/moves/{move}") if move else {},
+        members=frozenset(rest.get(f"/vcps/{POOL}")["members"]),
+        pairs=[one["endpoint"] for one in reserved],
+        leases=[one["address"] for one in rest.items("/leases") if one["device"] == DEVICE],
+    )
+
+
+def tables(region: Region, cloudlet: str) -> frozenset[str]:
+    """nftables' tables of a cloudlet."""
+    listed = json.loads(region.execute(cloudlet, ["nft", "-j", "list", "tables"], check=True).stdout)["nftables"]
+    return frozenset(f"{one['table']['family']} {one['table']['name']}" for one in listed if "table" in one)
+
+
+def condition(cloudlet: str) -> str:
+    """The VM's, by QEMU itself."""
+    try:
+        return asyncio.run(Vm(folder(cloudlet)).condition())
+    except HypervisorError as error:
+        return f"unknown: {error}"
+
+
+def _host(region: Region, name: str) -> Host:
+    links = json.loads(region.execute(name, ["ip", "-j", "link", "show"], check=True).stdout)
+    sockets = region.execute(name, ["ss", "-Htln"], check=True).stdout.splitlines()
+    heard = {int(line.split()[3].rsplit(":", 1)[1]) for line in sockets}
+    endpoints = region.execute(name, ["ip", "mptcp", "endpoint", "show"], check=True).stdout
+    return Host(
+        condition=condition(name),
+        taps=sum(link["ifname"].startswith("wv") for link in links),
+        ports=tuple(sorted(port for port in heard if PORTS[0] <= port < PORTS[1])),
+        endpoints=len(endpoints.split("\n")) - 1,
+        tables=tables(region, name),
+    )
+
+
+def wrong(census: Census, before: Census, ends: tuple[str, str]) -> list[str]:
+    """What must not be so, in sentences; `ends` are source and destination. `before` was taken before the move."""
+    vm, move, here = census.vm, census.move, census.vm["cloudlet"]
+    found = []
+    running = [name for name, host in census.hosts.items() if host.condition == "running"]
+    if len(running) > 1:
+        found.append(f"it runs at {' and '.join(running)}")
+    told = vm["condition"]
+    if (told == "running") != (running == [here]):
+        found.append(f"{VM} is told to be {told} at {here}, and runs {'at ' + running[0] if running else 'nowhere'}")
+    if vm["move"] is not None or move["ended_at"] is None:
+        found.append(f"{move['name']} is {move['state']}, at {move['step']}")
+    elif move["step"] != "normal":
+        found.append(f"{move['name']} is over, and {move['step']} is still owed")
+    if (move["state"], here) not in (("done", ends[1]), ("undone", ends[0])):
+        found.append(f"{move['name']} is {move['state']}, and {VM} at {here}")
+    for name, host in census.hosts.items():
+        found += _left(name, host, before.hosts[name], name == here)
+    return found + _held(census, before, ends)
+
+
+def _left(name: str, host: Host, before: Host, here: bool) -> list[str]:
+    """What a move has left at a cloudlet."""
+    found = []
+    if not here and host.condition != "gone":
+        found.append(f"{name} has a machine {VM}, {host.condition}")
+    if host.taps > (2 if here else 0):
+        found.append(f"{name} has {host.taps} taps")
+    if host.ports:
+        found.append(f"{name} waits for a machine on {', '.join(map(str, host.ports))}")
+    if host.endpoints > before.endpoints:
+        found.append(f"{name} has {host.endpoints} MPTCP endpoints, and had {before.endpoints}")
+    if host.tables != before.tables:
+        found.append(f"{name} has the tables {sorted(host.tables)}, and had {sorted(before.tables)}")
+    return found
+
+
+def _held(census: Census, before: Census, ends: tuple[str, str]) -> list[str]:
+    """Addresses and memberships that nobody needs, or that two have."""
+    found, (source, destination) = [], (f"{end}-lan" for end in ends)
+    done = census.move["state"] == "done"
+    swapped = done and census.vm["address"] == census.move["new_address"]
+    joined, left = census.members - before.members, before.members - census.members
+    # A LAN that had joined for an earlier move leaves when the VM's address there is given up.
+    if joined - ({destination} if done else set()) or left - ({source} if swapped else set()):
+        found.append(f"the pool has {sorted(census.members)}, and had {sorted(before.members)}")
+    allowed = set(before.pairs) | {source} | ({destination} if swapped else set())
+    if set(census.pairs) - allowed or len(set(census.pairs)) < len(census.pairs):
+        found.append(f"pairs are reserved at {sorted(census.pairs)}, where {sorted(allowed)} would do")
+    if len(set(census.leases)) < len(census.leases):
+        found.append(f"an address is leased twice: {sorted(census.leases)}")
+    if census.vm["condition"] == "running" and census.vm["address"] not in census.leases:
+        found.append(f"{VM} is known by {census.vm['address']}, and leased are {sorted(census.leases)}")
+    return found

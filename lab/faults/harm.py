@@ -1,0 +1,158 @@
+"""The harm that a fault does, and how it is taken back."""
+
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+from agents.hypervisors.qemu import process
+from agents.hypervisors.qemu.monitor import short
+from lab import netns
+from lab.faults import census
+from lab.faults.cases import Case, Fault
+from lab.patience import until
+from lab.plan import Line
+from lab.region import Region
+from lab.walk import lose, walk
+
+DEVICE = census.DEVICE
+HOME, ELSEWHERE = "c3", "c4"
+"""Where the device is, and where it walks to."""
+
+DOWN = 2.0
+"""Seconds for which what was killed stays away."""
+
+_TABLE = "inet weft-faults"
+_TOO_LITTLE = "64m"
+
+
+class Harm:
+    """Of one case, for a move from `source` to `destination`. `lasts` is when it is to be taken back, in seconds."""
+
+    def __init__(self, region: Region, case: Case, source: str, destination: str) -> None:
+        self._region, self._case = region, case
+        self._source, self._destination = source, destination
+        self.lasts = case.seconds or DOWN
+
+    def prepare(self) -> None:
+        """What has to be so before the move begins."""
+        match self._case.fault:
+            case Fault.FULL:
+                self._mount(_TOO_LITTLE)
+            case Fault.DEVICE_DEAF:
+                self._limits(0)
+
+    def do(self) -> None:
+        """Does it, as fast as can be."""
+        killed = self._killed()
+        match self._case.fault:
+            case _ if killed is not None:
+                self._region.processes[killed].kill()
+            case Fault.KILL_SOURCE_QEMU:
+                _kill_qemu(census.folder(self._source))
+            case Fault.KILL_DESTINATION_QEMU:
+                _kill_qemu(census.folder(self._destination))
+            case Fault.CUT_SOURCE | Fault.CUT_DESTINATION | Fault.CUT_PATH:
+                self._cut(True)
+            case Fault.GUEST_SILENT:
+                self._guest("STOP")
+            case Fault.DEVICE_GONE:
+                lose(self._region, DEVICE)
+            case Fault.DEVICE_WALKS:
+                walk(self._region, DEVICE, ELSEWHERE)
+
+    def take_back(self) -> None:
+        """As it was, as far as that is ours to say."""
+        killed = self._killed()
+        match self._case.fault:
+            case _ if killed is not None:
+                if not self._region.processes[killed].alive():
+                    self._region.processes[killed].start()
+            case Fault.CUT_SOURCE | Fault.CUT_DESTINATION | Fault.CUT_PATH:
+                self._cut(False)
+            case Fault.FULL:
+                self._within(["umount", "-l", self._folder()])
+            case Fault.GUEST_SILENT:
+                self._guest("CONT")
+            case Fault.DEVICE_DEAF:
+                self._limits(8)
+            case Fault.DEVICE_GONE:
+                self._region.execute(DEVICE, ["ip", "link", "set", "eth0", "up"], check=True)
+                self._region.processes[f"{DEVICE}-dhcp"].start()
+            case Fault.DEVICE_WALKS:
+                walk(self._region, DEVICE, HOME)
+
+    @property
+    def at_the_end(self) -> bool:
+        """Whether it is taken back only once the move is over."""
+        return self._killed() is None and (self._case.seconds == 0 or self._case.seconds == float("inf"))
+
+    def _killed(self) -> str | None:
+        """The lab's name of a daemon that is killed."""
+        names: dict[Fault, str] = {
+            Fault.KILL_SOURCE_AGENT: f"{self._source}-agent",
+            Fault.KILL_DESTINATION_AGENT: f"{self._destination}-agent",
+            Fault.KILL_CONTROLLER: "controller",
+            Fault.KILL_ROUTE_SERVER: "rs1",
+        }
+        return names.get(self._case.fault)
+
+    def _cut(self, cut: bool) -> None:
+        for node, interfaces in self._ports().items():
+            rules = f"add table {_TABLE}\ndelete table {_TABLE}\n"
+            if cut:
+                names = ", ".join(f'"{name}"' for name in interfaces)
+                hook = "type filter hook prerouting priority -400; policy accept;"
+                rules += f"table {_TABLE} {{ chain in {{ {hook} iifname {{ {names} }} drop; }}; }}\n"
+            netns.execute(netns.PREFIX + node, ["nft", "-f", "-"], stdin=rules, check=True)
+
+    def _ports(self) -> dict[str, list[str]]:
+        """Both ends of the lines that are cut."""
+        whose = {Fault.CUT_SOURCE: {self._source}, Fault.CUT_DESTINATION: {self._destination}}.get(self._case.fault)
+
+        def concerned(line: Line) -> bool:
+            nodes = {line.a.node, line.b.node}
+            return nodes == {self._source, self._destination} if whose is None else bool(nodes & whose)
+
+        found: dict[str, list[str]] = {}
+        for line in filter(concerned, self._region.plan.lines):
+            for port in (line.a, line.b):
+                found.setdefault(port.node, []).append(port.name)
+        return found
+
+    def _folder(self) -> str:
+        return str(census.folder(self._destination).parent)
+
+    def _mount(self, size: str) -> None:
+        self._within(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self._folder()])
+
+    def _within(self, argv: list[str]) -> None:
+        """In the destination agent's own mount namespace, which its QEMU has as well."""
+        pid = self._region.processes[f"{self._destination}-agent"].pid
+        netns.execute(netns.PREFIX + self._destination, ["nsenter", "-t", str(pid), "-m", *argv])
+
+    def _limits(self, number: int) -> None:
+        words = ["ip", "mptcp", "limits", "set", "subflows", str(number), "add_addr_accepted", str(number)]
+        self._region.execute(DEVICE, words, check=True)
+
+    def _guest(self, number: str) -> None:
+        """A signal for the guest's agent, said on the console, where a shell waits as soon as the guest runs."""
+
+        def running() -> list[str]:
+            return [name for name in (self._source, self._destination) if census.condition(name) == "running"]
+
+        until(lambda: bool(running()), "the guest runs", 30, pause=0.02)
+        _say(census.folder(running()[0]) / "console", f"killall -{number} qemu-ga")
+
+
+def _kill_qemu(folder: Path) -> None:
+    if (pid := process.find(folder)) is not None:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _say(console: Path, words: str) -> None:
+    with short(console) as path, socket.socket(socket.AF_UNIX) as line:
+        line.connect(path)
+        line.sendall(f"\n{words}\n".encode())
+        time.sleep(0.5)

@@ -1,0 +1,180 @@
+"""One case: a move begins, the fault comes at its step, and when all is over and well again it is looked at."""
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import httpx
+
+from controller.core.saga.steps import FORWARD, Step, before
+from lab.errors import LabError
+from lab.faults import census
+from lab.faults.bed import Bed
+from lab.faults.cases import Case, End, Fault
+from lab.faults.harm import Harm
+from lab.faults.sentry import Sentry
+from lab.rest import Json
+from lab.work import Stream
+
+LONGEST = 780.0
+"""Seconds for a move to end: a destination that may run the VM is waited for 600 s."""
+
+
+@dataclass
+class Found:
+    """What came of a case. `landed` is the step at which the fault was done, by the controller's own record; `seconds`
+    the move took. `wrong`: what must not be so, in sentences; none if all is well."""
+
+    case: str
+    end: str = ""
+    landed: str = ""
+    seconds: float = 0.0
+    reason: str = ""
+    connection: str = ""
+    steps: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+def put(bed: Bed, case: Case) -> Found:
+    """Puts one case through. Raises LabError if the region cannot be made ready for it."""
+    bed.settle()
+    bed.prepare(heavy=case.fault is Fault.DEVICE_WALKS and case.step is Step.MEMORY)
+    source, destination = bed.ends()
+    harm = Harm(bed.region, case, source, destination)
+    harm.prepare()
+    was = census.take(bed.region, bed.rest)
+    stream = bed.stream()
+    found = Found(case.name)
+    try:
+        with Sentry([census.folder(name) for name in (source, destination)]) as sentry:
+            name = _begun(bed, case, f"{destination}-lan", found)
+            done = _harmed(bed, case, harm, name)
+            _wait_for_the_end(bed, harm, name, done[1])
+            if harm.at_the_end:
+                harm.take_back()
+            try:
+                bed.settle(200)
+            except LabError as error:
+                found.wrong.append(str(error))
+            time.sleep(1)  # the agents' next look at their machines
+        counted = census.take(bed.region, bed.rest, name)
+        _judge(found, case, counted, was, (source, destination), done)
+        if sentry.twice:
+            found.wrong.append(f"CPUs of two QEMUs worked at {sentry.twice} looks")
+        if not End(found.end).lost:
+            found.wrong += bed.checked()
+    finally:
+        if found.end and not End(found.end).lost:
+            found.connection = _verdict(stream)
+        stream.kill()
+    if case.keeps_connections and not End(found.end).lost and found.connection != "alive":
+        found.wrong.append(f"the device's connection: {found.connection}")
+    return found
+
+
+def _begun(bed: Bed, case: Case, endpoint: str, found: Found) -> str:
+    """The move's name."""
+    body = {"vm": census.VM, "endpoint": endpoint, "linger": 0}
+    if case.fault is not Fault.TWICE:
+        return str(bed.rest.post("/moves", body)["name"])
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(bed.rest.http.post, "/api/v1/moves", json=body) for _ in range(2)]
+        answers = [one.result() for one in asked]
+    made = [answer.json()["name"] for answer in answers if answer.status_code == 201]
+    refused = [answer.json().get("detail", "") for answer in answers if answer.status_code == 409]
+    if len(made) != 1 or len(refused) != 1 or "is being moved already" not in refused[0]:
+        found.wrong.append(f"asked twice at once: {[(one.status_code, one.text[:200]) for one in answers]}")
+    return str(made[0])
+
+
+def _harmed(bed: Bed, case: Case, harm: Harm, name: str) -> tuple[float, float]:
+    """From when to when it was done (Unix time)."""
+    with suppress(httpx.HTTPError):
+        _reach(bed, name, case.step)
+    began = time.time()
+    harm.do()
+    return began, time.time()
+
+
+def _reach(bed: Bed, name: str, step: Step) -> None:
+    """Returns when the move is at that step, or beyond it."""
+    if step is Step.AUTHORISE:
+        return
+    headers = {"Accept": "text/event-stream"}
+    with bed.rest.http.stream("GET", f"/api/v1/moves/{name}", headers=headers, timeout=LONGEST) as answer:
+        for line in answer.iter_lines():
+            if line.startswith("data:") and _there(json.loads(line[5:]), step):
+                return
+
+
+def _there(move: Json, step: Step) -> bool:
+    """Whether a move is at that step, or beyond it."""
+    if move["ended_at"] is not None or move["step"] not in FORWARD:
+        return True
+    return move["state"] == "moving" and not before(Step(move["step"]), step)
+
+
+def _wait_for_the_end(bed: Bed, harm: Harm, name: str, done_at: float) -> None:
+    """Returns when the move is over. What is not to last until then is taken back meanwhile."""
+    taken_back = harm.at_the_end
+    while True:
+        if not taken_back and time.time() >= done_at + harm.lasts:
+            harm.take_back()
+            taken_back = True
+        with suppress(LabError):
+            move = bed.rest.get(f"/moves/{name}")
+            if move["ended_at"] is not None and taken_back:
+                return
+        if time.time() > done_at + LONGEST:
+            raise LabError(f"{name} has not ended {LONGEST:g} s after the fault")
+        time.sleep(0.1)
+
+
+def _judge(
+    found: Found,
+    case: Case,
+    counted: census.Census,
+    was: census.Census,
+    ends: tuple[str, str],
+    done: tuple[float, float],
+) -> None:
+    move = counted.move
+    lost = counted.vm["condition"] != "running"
+    kept = counted.move["new_address"] != counted.vm["address"]
+    if counted.move["state"] == "done":
+        found.end = End.DONE_LOST if lost else End.KEPT if kept else End.DONE
+    else:
+        found.end = End.UNDONE_LOST if lost else End.UNDONE
+    found.seconds, found.reason = round(move["seconds"], 1), move["reason"]
+    found.landed = ", ".join(dict.fromkeys(landed(counted.move["steps"], at) for at in done))
+    found.steps = [_line(step) for step in counted.move["steps"]]
+    found.wrong += census.wrong(counted, was, ends)
+    if found.end not in case.ends:
+        found.wrong.append(f"it ended as {found.end}: {move['reason']}")
+
+
+def landed(steps: list[Json], at: float) -> str:
+    """The step that was under way at a time, or else the last one before."""
+    name = "before"
+    for step in steps:
+        if datetime.fromisoformat(step["began_at"]).timestamp() <= at:
+            name = step["step"]
+    return name
+
+
+def _line(step: Json) -> str:
+    undoing = "undo: " if step["undoing"] else ""
+    return f"{undoing}{step['step']} {step['state']} {step['seconds'] or 0:.1f} s {step['detail']}".strip()
+
+
+def _verdict(stream: Stream) -> str:
+    try:
+        verdict = stream.verdict()
+    except LabError as error:
+        return str(error)
+    if verdict.intact and verdict.mptcp:
+        return "alive"
+    return verdict.error or f"not intact: {verdict}"

@@ -1,0 +1,90 @@
+"""Builds the lab's guest: `build()` below build/guests, once for the same sources.
+
+It is a hypervisor driver's folder of images with the image `lab`: kernel, initramfs, cmdline and disk.qcow2.
+"""
+
+import fcntl
+import hashlib
+import json
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from lab.errors import LabError
+from lab.guests import deb, disk, packages, root
+from lab.lock import Progress
+from lab.paths import GUESTS
+
+IMAGE = "lab"
+KERNEL = "linux-image-cloud-amd64"
+PACKAGES = (
+    "busybox-static", "iproute2", "qemu-guest-agent",
+    "libbpf1", "libbsd0", "libc6", "libcap2", "libcom-err2", "libelf1", "libglib2.0-0", "libgssapi-krb5-2",
+    "libk5crypto3", "libkeyutils1", "libkrb5-3", "libkrb5support0", "libmd0", "libmnl0", "libnuma1", "libpcre2-8-0",
+    "libselinux1", "libtirpc3", "libudev1", "liburing2", "zlib1g",
+)  # fmt: skip
+CMDLINE = "console=ttyS0 quiet panic=-1"
+
+
+def build(guests: Path = GUESTS, progress: Progress = lambda _: None) -> Path:
+    """The folder with the images. Raises LabError with what is missing on this machine."""
+    guests.mkdir(parents=True, exist_ok=True)
+    with (guests / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = guests / IMAGE / "made.json"
+        if not made.is_file() or json.loads(made.read_text())["sources"] != _sources():
+            _build(guests, progress)
+    return guests
+
+
+def _build(guests: Path, progress: Progress) -> None:
+    names = [packages.depends(KERNEL, "linux-image-"), *PACKAGES]
+    progress(f"the lab's guest: {len(names)} Debian packages")
+    debs = packages.fetch(names, guests / "packages")
+    with tempfile.TemporaryDirectory(dir=guests) as directory:
+        unpacked, new = Path(directory) / "root", Path(directory) / IMAGE
+        progress("the lab's guest: kernel, initramfs and disk")
+        packages.unpack(debs, unpacked)
+        new.mkdir()
+        [kernel] = (unpacked / "boot").glob("vmlinuz-*")
+        release = kernel.name.removeprefix("vmlinuz-")
+        shutil.copyfile(kernel, new / "kernel")
+        work = Path(directory) / "weft-work"
+        _compile(Path(__file__).parent / "work", work)
+        (new / "initramfs").write_bytes(root.pack(unpacked, unpacked / "lib/modules" / release, work))
+        (new / "cmdline").write_text(CMDLINE + "\n")
+        disk.make(new / "disk.qcow2")
+        made = {"sources": _sources(), "kernel": release, "packages": {deb.name: _digest(deb) for deb in debs}}
+        (new / "made.json").write_text(json.dumps(made, indent=1) + "\n")
+        (guests / IMAGE).mkdir(exist_ok=True)
+        work.rename(guests / work.name)
+        deb.make(guests / "weft-guest.deb")
+        # Guests that run keep the disk they began with; one of the same content stays the same file.
+        for file in sorted(new.iterdir(), key=lambda path: path.name == "made.json"):
+            old = guests / IMAGE / file.name
+            if not old.is_file() or _digest(old) != _digest(file):
+                file.rename(old)
+
+
+def _compile(sources: Path, program: Path) -> None:
+    """One program without libraries, which runs in the guest and on this machine alike."""
+    files = [str(path) for path in sorted(sources.glob("*.c"))]
+    argv = ["cc", "-O2", "-static", "-pthread", "-Wall", "-Wextra", "-Werror", "-o", str(program), *files]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"{program.name} does not compile: {done.stderr.strip()}")
+
+
+def _sources() -> str:
+    """A digest of everything in this folder, and so of all that the images are made by."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(f"{path.relative_to(Path(__file__).parent)} {_digest(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,61 @@
+"""Debian packages as files: fetched with the machine's own apt, unpacked, never installed. The door to apt and dpkg."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from lab.errors import LabError
+
+APT = ["apt-get", "-o", "APT::Sandbox::User=root", "-qq"]
+
+
+def depends(name: str, prefix: str) -> str:
+    """The package beginning with `prefix` that the candidate of the package `name` depends on."""
+    for line in _with_lists(["apt-cache", "show", "--no-all-versions", name]).splitlines():
+        if line.startswith("Depends: "):
+            for one in line.removeprefix("Depends: ").split(", "):
+                if one.startswith(prefix):
+                    return one.split()[0]
+    raise LabError(f"package {name} depends on nothing called {prefix}…", "does apt know a Debian with that package?")
+
+
+def fetch(names: Sequence[str], directory: Path) -> list[Path]:
+    """The packages' files in `directory`, at the versions that apt would install; apt checks their signatures. Without
+    a network those that are there already will do."""
+    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        _with_lists([*APT, "download", *names], directory)
+    except LabError:
+        if not all(any(directory.glob(f"{name}_*.deb")) for name in names):
+            raise
+    return [_newest(directory, name) for name in names]
+
+
+def unpack(files: Sequence[Path], root: Path) -> None:
+    for file in files:
+        _run(["dpkg-deb", "--extract", str(file), str(root)])
+
+
+def _newest(directory: Path, name: str) -> Path:
+    found = sorted(directory.glob(f"{name}_*.deb"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise LabError(f"apt-get downloaded no {name} into {directory}")
+    for old in found[:-1]:
+        old.unlink()
+    return found[-1]
+
+
+def _with_lists(argv: Sequence[str], directory: Path | None = None) -> str:
+    """Once more with new lists if it fails: old ones name versions that no mirror has any more."""
+    try:
+        return _run(argv, directory)
+    except LabError:
+        _run([*APT, "update"])
+        return _run(argv, directory)
+
+
+def _run(argv: Sequence[str], directory: Path | None = None) -> str:
+    done = subprocess.run(argv, cwd=directory, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"'{' '.join(argv)}' failed: {(done.stderr or done.stdout).strip()}")
+    return done.stdout

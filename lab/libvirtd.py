@@ -1,0 +1,120 @@
+"""A libvirtd in a network namespace, without systemd, networks or storage pools. Where it keeps things is compiled into
+it, so it has a mount namespace of its own, in which those places are below a short directory of ours."""
+
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+from agents.hypervisors.libvirt import driver
+from lab.hosts import Hosts
+from lab.paths import BUILD
+
+_PLACES = {"run": "/run/libvirt", "lib": "/var/lib/libvirt", "log": "/var/log/libvirt", "etc": "/etc/libvirt"}
+_CACHE = "/var/cache/libvirt"  # what a QEMU can do: found out once for all
+_QEMU = """\
+user = "root"
+group = "root"
+security_driver = "none"
+cgroup_controllers = []
+namespaces = []
+stdio_handler = "file"
+"""
+_ACCOUNT = {  # compiled in as well, and looked up even if it is not used
+    "passwd": "libvirt-qemu:x:64055:64055::/nonexistent:/usr/sbin/nologin\n",
+    "group": "libvirt-qemu:x:64055:\nkvm:x:64056:\n",
+}
+_START = 60.0  # seconds, the first time with the probing of QEMU
+
+
+class Libvirtd:
+    """Of one host. `enter` runs a program in its network namespace, ours if it is empty."""
+
+    def __init__(self, enter: Sequence[str] = ()) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="weft-lv-"))  # a socket's address is short (unix(7))
+        self._enter = enter
+        self._process: subprocess.Popen[bytes] | None = None
+        for name in _PLACES:
+            (self._folder / name).mkdir()
+        (self._folder / "etc" / "qemu.conf").write_text(_QEMU)
+        for name, line in _ACCOUNT.items():
+            (self._folder / name).write_text(Path("/etc", name).read_text() + line)
+        settings = f'auth_unix_rw = "none"\nunix_sock_rw_perms = "0700"\nhost_uuid = "{uuid4()}"\n'
+        (self._folder / "etc" / "libvirtd.conf").write_text(settings)
+        self.start()
+
+    @property
+    def uri(self) -> str:
+        return f"qemu:///system?socket={self._socket}"
+
+    @property
+    def _socket(self) -> Path:
+        return self._folder / "run" / "libvirt-sock"
+
+    def start(self) -> None:
+        """Again after `kill`, too: it finds its machines. Raises AssertionError with its own words."""
+        cache = BUILD / "libvirt"
+        cache.mkdir(parents=True, exist_ok=True)
+        binds = {str(self._folder / name): place for name, place in _PLACES.items()} | {str(cache.resolve()): _CACHE}
+        script = ["set -e", "umount -l /sys", "mount -t sysfs sysfs /sys"]
+        script += [f"mkdir -p {place}; mount --bind {ours} {place}" for ours, place in binds.items()]
+        script += [f"mount --bind {self._folder / name} /etc/{name}" for name in _ACCOUNT]
+        script += [f"exec libvirtd -f /etc/libvirt/libvirtd.conf -p {self._folder}/pid"]
+        self._socket.unlink(missing_ok=True)
+        log = self._folder / "said"
+        with log.open("ab") as said:
+            self._process = subprocess.Popen(
+                [*self._enter, "unshare", "-m", "sh", "-c", "\n".join(script)],
+                stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
+            )  # fmt: skip
+        deadline = time.monotonic() + _START
+        while not self._listens():
+            assert self._process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, "libvirtd does not listen"
+            time.sleep(0.05)
+
+    def _listens(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):
+            probe.connect(str(self._socket))
+            return True
+        return False
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Its machines run on."""
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait(20)
+            self._process = None
+
+    def close(self) -> None:
+        """It is gone, and so is what it kept; machines are somebody else's to end."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class LibvirtHosts(Hosts):
+    """Two hosts of the libvirt driver, a libvirtd each."""
+
+    driver = staticmethod(driver)
+
+    def __init__(
+        self, folder: Path, images: Path, rates: Sequence[int] = (350,), options: Mapping[str, str] | None = None
+    ) -> None:
+        self.daemons: dict[int, Libvirtd] = {}
+        super().__init__(folder, images, rates, options)
+
+    def options(self, number: int) -> Mapping[str, str]:
+        if number not in self.daemons:
+            self.daemons[number] = Libvirtd(("ip", "netns", "exec", self._names[number]))
+        return {"uri": self.daemons[number].uri}
+
+    def close(self) -> None:
+        super().close()
+        for daemon in self.daemons.values():
+            daemon.close()

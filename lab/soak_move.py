@@ -1,0 +1,133 @@
+"""`make soak-move`: one VM moves to and fro under load, over and over: a stream over MPTCP of which every byte is
+checked, and memory that is written all the while and checked after every move."""
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from lab import work
+from lab.bench_join import percentile
+from lab.errors import LabError
+from lab.guests.build import build
+from lab.paths import GUESTS, LAB, ROOT
+from lab.program import run
+from lab.region import Region
+from lab.rest import Json, Rest
+from lab.throughput import STALL_MS, Series, stall
+
+TOPOLOGY = ROOT / "lab/topologies/move.yaml"
+ENDPOINTS = ("c2-lan", "c1-lan")
+DOWN, UP = 1_000_000, 200_000
+"""Bytes a second."""
+
+WRITTEN = ("memory", "start", "mib=32", "rate=2")
+RTT_MS = 20.0
+"""Between the two cloudlets."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One move. Times in seconds, `paused_ms` by the hypervisor's account, `stall_ms` the longest time without a byte
+    at the device while the move went on."""
+
+    name: str
+    state: str
+    reason: str
+    seconds: float
+    paused_ms: float
+    stall_ms: float
+    serving: str
+
+
+def main() -> int:
+    """Exit code 1: a connection, a byte or an address was lost, or a move did not end well."""
+    parser = argparse.ArgumentParser(prog="make soak-move", description=__doc__)
+    parser.add_argument("--moves", type=int, default=100, help="how many, one after the other [100]")
+    parser.add_argument("--output", type=Path, default=Path("build/soak-move.json"), help="figures as JSON")
+    arguments = parser.parse_args()
+    build(GUESTS)
+    region = Region.load(TOPOLOGY)
+    with region.occupied():
+        for phase in (region.build, region.enrol, region.apply_policy, region.lease, region.boot):
+            phase(print)
+        with Rest(timeout=60) as rest:
+            turns, verdict, wrong = soak(region, rest, arguments.moves)
+    found = summary(turns, verdict, wrong)
+    arguments.output.write_text(json.dumps({**found, "moves": [asdict(turn) for turn in turns]}, indent=1) + "\n")
+    for key, value in found.items():
+        print(f"{key:28} {value}")
+    return 0 if found["well"] else 1
+
+
+def soak(region: Region, rest: Rest, moves: int) -> tuple[list[Turn], work.StreamVerdict, list[str]]:
+    """The moves, how the connection fared, and what was found wrong on the way."""
+    wrong: list[str] = []
+    region.execute("m1", ["ip", "mptcp", "limits", "set", "subflows", "8", "add_addr_accepted", "8"], check=True)
+    where = rest.get("/vms/v1")["address"]
+    stream = work.Stream(region.namespace("m1"), where, LAB / "soak-move.csv", down=DOWN, up=UP)
+    ended: list[tuple[Json, Json]] = []
+    try:
+        work.ask(region.namespace("m1"), where, WRITTEN)
+        for number in range(moves):
+            move = _moved(rest, ENDPOINTS[number % 2])
+            vm = rest.get("/vms/v1")
+            ended.append((move, vm))
+            print(f"{number + 1:4} {move['state']} to {move['destination']} after {move['seconds']:.1f} s", flush=True)
+            checked = work.ask(region.namespace("m1"), vm["address"], ["memory", "verdict"])
+            if checked.get("wrong"):
+                wrong.append(f"after {move['name']}: memory {checked}")
+    finally:
+        verdict = stream.verdict()
+        series = stream.series()
+    if len(held := [r for r in rest.items("/reservations") if r["device"] == "m1"]) > len(ENDPOINTS):
+        wrong.append(f"m1 holds {len(held)} pairs")
+    return [_turn(move, vm, series, verdict.began) for move, vm in ended], verdict, wrong
+
+
+def _moved(rest: Rest, endpoint: str) -> Json:
+    move = rest.post("/moves", {"vm": "v1", "endpoint": endpoint, "linger": 0})
+    deadline = time.monotonic() + 300
+    while move["ended_at"] is None:
+        if time.monotonic() > deadline:
+            raise LabError(f"{move['name']} is at {move['step']} after 300 s")
+        time.sleep(0.2)
+        move = rest.get(f"/moves/{move['name']}")
+    return move
+
+
+def _turn(move: Json, vm: Json, series: Series, began: float) -> Turn:
+    start, end = (datetime.fromisoformat(move[key]).timestamp() - began for key in ("created_at", "ended_at"))
+    waited = stall(series, start - 1, end + 1).seconds * 1000
+    paused = move["figures"].get("switchover", {}).get("paused_ms") or 0.0
+    return Turn(move["name"], move["state"], move["reason"], move["seconds"], paused, waited, vm["serving"])
+
+
+def summary(turns: Sequence[Turn], verdict: work.StreamVerdict, wrong: Sequence[str]) -> dict[str, Any]:
+    """What is to be said of it all."""
+    beyond = [max(turn.stall_ms - turn.paused_ms, 0.0) for turn in turns]
+    alternate = all(turn.serving == "ba"[number % 2] for number, turn in enumerate(turns))
+    done = sum(turn.state == "done" and not turn.reason for turn in turns)
+    return {
+        "well": bool(done == len(turns) and verdict.intact and verdict.mptcp and alternate and not wrong),
+        "moves_done": f"{done} of {len(turns)}",
+        "connection": "alive, every byte right" if verdict.intact else f"lost or wrong: {verdict}",
+        "bytes_down_up": [verdict.device.received, verdict.device.sent],
+        "roles_alternate": alternate,
+        "wrong": list(wrong),
+        "seconds_p50_p99": [percentile([turn.seconds for turn in turns], p) for p in (50, 99)],
+        "paused_ms_p50_p99": [round(percentile([turn.paused_ms for turn in turns], p)) for p in (50, 99)],
+        "stall_ms_p50_p99": [round(percentile([turn.stall_ms for turn in turns], p)) for p in (50, 99)],
+        "beyond_pause_ms_p50_p99": [round(percentile(beyond, p)) for p in (50, 99)],
+        "bar_beyond_pause_ms_p99": STALL_MS + RTT_MS,
+        "load_average": os.getloadavg()[0],
+    }
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,42 @@
+"""`make audit`. Exit codes: 0 nothing is wrong, 1 something is, 2 not everything could be asked."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.audit import Answer, bill, exit_code, licences, secrets, shipped, vulnerabilities
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    """Asks, writes, says."""
+    parser = argparse.ArgumentParser(prog="make audit")
+    parser.add_argument("--tools", type=Path, required=True, help="where pip-audit and cyclonedx-py are")
+    parser.add_argument("--output", type=Path, required=True, help="a directory: sbom.json and audit.json")
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    python, go = shipped.distributions(), shipped.modules(ROOT / "build/bin")
+    of = {name: licences.of_distribution(name) for name in python}
+    of |= {f"{path} {version}": licences.of_module(path, version) for path, version in go.items()}
+    count = bill.make(options.tools, ROOT, options.output / "sbom.json", python, go)
+    answers = [
+        vulnerabilities.python(python, options.tools / "pip-audit", options.output),
+        vulnerabilities.go(ROOT / "routeserver"),
+        licences.judged(of),
+        secrets.repo(ROOT),
+        Answer("bill of materials", notes=(f"{count} components in {options.output / 'sbom.json'}",)),
+    ]
+    (options.output / "audit.json").write_text(json.dumps([asdict(answer) for answer in answers], indent=1) + "\n")
+    for answer in answers:
+        state = "FOUND" if answer.found else "NOT ASKED" if answer.unasked else "ok"
+        print(f"{state:<9}  {answer.question}" + "".join(f": {note}" for note in answer.notes))
+        for line in (*answer.found, *answer.unasked):
+            print(f"           {line}")
+    return exit_code(answers)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""What an installation of Weft brings along: Python distributions, and modules in the Go programs."""
+
+import re
+import subprocess
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+EXTRAS = ("controller", "agent", "cli", "libvirt", "postgres")
+"""Of pyproject.toml; the lab, and what develops and tests, are not shipped."""
+
+PROGRAMS = ("weft-routeserver", "gobgpd", "gobgp")
+
+_MODULE = re.compile(r"^\t(?:dep|=>)\t(\S+)\t(v\S+)")
+
+
+def distributions() -> dict[str, str]:
+    """Names, normalised (PEP 503), and versions of all that the extras need, as installed here."""
+    found: dict[str, str] = {}
+    waiting = [("weft", extra) for extra in ("", *EXTRAS)]
+    seen = set(waiting)
+    while waiting:
+        name, extra = waiting.pop()
+        try:
+            there = distribution(name)
+        except PackageNotFoundError:
+            continue  # for other systems, or other releases of Python
+        if name != "weft":
+            found[name] = there.version
+        for line in there.requires or []:
+            wanted = Requirement(line)
+            if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
+                for each in ("", *wanted.extras):
+                    key = (normal(wanted.name), each)
+                    if key not in seen:
+                        seen.add(key)
+                        waiting.append(key)
+    return found
+
+
+def normal(name: str) -> str:
+    """A distribution's name as PEP 503 has it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def modules(programs: Path) -> dict[str, str]:
+    """Paths and versions of the modules that are built into the Go programs, by `go version -m`."""
+    paths = [str(programs / name) for name in PROGRAMS]
+    said = subprocess.run(["go", "version", "-m", *paths], capture_output=True, text=True, check=True).stdout
+    return dict(sorted({found[1]: found[2] for line in said.splitlines() if (found := _MODULE.match(line))}.items()))

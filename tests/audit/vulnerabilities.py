@@ -1,0 +1,72 @@
+"""Known vulnerabilities: of Python distributions by pip-audit, of Go code that is called by govulncheck. Each answer
+says what its database was not asked about, instead of that nothing is known."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.audit import Answer
+
+GOVULNCHECK = "golang.org/x/vuln/cmd/govulncheck@v1.1.4"
+TIMEOUT = 300
+
+
+def python(shipped: dict[str, str], tool: Path, folder: Path) -> Answer:
+    """Asks the package index's advisories."""
+    names = folder / "shipped.txt"
+    names.write_text("".join(f"{name}=={version}\n" for name, version in sorted(shipped.items())))
+    command = [str(tool), "-r", str(names), "--no-deps", "--disable-pip", "-f", "json", "--progress-spinner", "off"]
+    return of_pip_audit(*_run(command, folder))
+
+
+def of_pip_audit(said: str, complaint: str) -> Answer:
+    """What its JSON means: what it skipped it has not asked about, though it says that nothing is known."""
+    question = "vulnerabilities of Python distributions (pip-audit)"
+    try:
+        known: list[dict[str, Any]] = json.loads(said)["dependencies"]
+    except (ValueError, KeyError):
+        return Answer(question, unasked=(f"all of them: {complaint}",))
+    found = tuple(
+        f"{each['name']} {each['version']}: {one['id']}, mended in {', '.join(one['fix_versions']) or 'no release'}"
+        for each in known
+        for one in each.get("vulns", [])
+    )
+    skipped = [each["name"] for each in known if "skip_reason" in each]
+    unasked = (f"{len(skipped)} of {len(known)}: the index that is reached has no advisories",) if skipped else ()
+    return Answer(question, found, unasked if known else ("all of them: none were named",))
+
+
+def go(source: Path) -> Answer:
+    """Asks the Go vulnerability database about code that is called."""
+    return of_govulncheck(*_run(["go", "run", GOVULNCHECK, "-format", "json", "./cmd/..."], source))
+
+
+def of_govulncheck(said: str, complaint: str) -> Answer:
+    """What its stream of JSON objects means; a database that was asked says when it was last changed."""
+    question = "vulnerabilities of Go modules (govulncheck)"
+    messages, decoder, rest = [], json.JSONDecoder(), said.strip()
+    while rest.startswith("{"):
+        message, end = decoder.raw_decode(rest)
+        messages.append(message)
+        rest = rest[end:].lstrip()
+    if complaint or not any("config" in each for each in messages):
+        return Answer(question, unasked=(f"all of them: {complaint or 'it said nothing'}",))
+    called = {each["finding"]["osv"] for each in messages if "finding" in each and _called(each["finding"])}
+    return Answer(question, tuple(sorted(called)))
+
+
+def _called(finding: dict[str, Any]) -> bool:
+    return any("function" in frame for frame in finding.get("trace", []))
+
+
+def _run(command: list[str], folder: Path) -> tuple[str, str]:
+    """What it said, and the last of its complaints if it failed in another way than by finding something."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False, cwd=folder)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return "", str(error)
+    if done.returncode == 0:
+        return done.stdout, ""
+    lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("exit status")]
+    return done.stdout, lines[-1] if lines else f"exit code {done.returncode}"

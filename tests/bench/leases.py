@@ -1,0 +1,247 @@
+"""`make bench-leases`: how many leases a second a region gives out and accounts for.
+
+Controllers are processes of their own over one PostgreSQL with its data on the disk; agents are simulated
+(tests/bench/site.py). Clients come at a steady rate, whether those before have been answered or not. At the end the
+database is asked whether any address was given out twice.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+
+from tests.postgres import Cluster
+
+ROOT = Path(__file__).parents[2]
+ADMIN = "an-admin-token"
+PORT = 18480
+
+
+class Controllers:
+    """So many controllers over one database."""
+
+    def __init__(self, number: int, url: str, folder: Path) -> None:
+        (folder / "admin").write_text(ADMIN)
+        self.urls = [f"http://127.0.0.1:{PORT + i}" for i in range(number)]
+        self.processes = []
+        for i in range(number):
+            environment = {
+                **os.environ,
+                "WEFT_DATABASE_URL": url,
+                "WEFT_LISTEN": f"127.0.0.1:{PORT + i}",
+                "WEFT_ADMIN_TOKEN_FILE": str(folder / "admin"),
+                "PYTHONPATH": str(ROOT),
+            }
+            with (folder / f"controller{i}.log").open("wb") as log:
+                command = [sys.executable, "-m", "controller.main"]
+                self.processes.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder))
+            self._wait(self.urls[i])
+
+    def _wait(self, url: str) -> None:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            try:
+                if httpx.get(f"{url}/healthz", trust_env=False).status_code < 500:
+                    return
+            except httpx.HTTPError:
+                pass
+            time.sleep(0.1)
+        raise SystemExit(f"the controller at {url} did not start")
+
+    def agree(self, cloudlets: int) -> None:
+        """Waits until all of them know of so many cloudlets and let their agents in."""
+        headers, until = {"Authorization": f"Bearer {ADMIN}"}, time.monotonic() + 60
+        for url in self.urls:
+            while True:
+                query = {"limit": str(cloudlets)}
+                answer = httpx.get(f"{url}/api/v1/endpoints", params=query, headers=headers, trust_env=False).json()
+                active = httpx.get(f"{url}/api/v1/cloudlets", params=query, headers=headers, trust_env=False).json()
+                if len(answer["items"]) == cloudlets and all(c["state"] == "active" for c in active["items"]):
+                    break
+                if time.monotonic() > until:
+                    raise SystemExit(f"{url} has heard of {len(answer['items'])} LANs of {cloudlets}")
+                time.sleep(0.1)
+        time.sleep(1)
+
+    def cpu(self) -> float:
+        """Seconds of CPU that all of them have used."""
+        return sum(cpu(process.pid) for process in self.processes)
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait(30)
+
+
+def cpu(pid: int) -> float:
+    """Seconds of CPU that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def database_cpu(cluster: Cluster) -> float:
+    """Seconds of CPU that the server and all it has started have used."""
+    top = str(cluster._server.pid)
+    used = cpu(int(top))
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[1] == top:
+            used += cpu(int(entry.parent.name))
+    return used
+
+
+def found(url: str, cloudlets: int) -> dict[int, str]:
+    """Cloudlets with a LAN each; gives their agents' credentials."""
+    credentials = {}
+    with httpx.Client(base_url=f"{url}/api/v1", headers={"Authorization": f"Bearer {ADMIN}"}, trust_env=False) as http:
+        for number in range(1, cloudlets + 1):
+            name = f"c{number}"
+            made = http.post("/cloudlets", json={"name": name, "pe": "vpls", "vtep": f"192.0.2.{number}"}).json()
+            body = {"token": made["token"], "cloudlet": name, "agent_version": "1"}
+            credentials[number] = http.post("/enrolments", json=body).json()["credential"]
+            lan = {"name": f"{name}-lan", "cloudlet": name, "prefix": f"10.{number}.0.0/18"}
+            http.post("/endpoints", json=lan, timeout=30).raise_for_status()
+    return credentials
+
+
+class Sites:
+    """The agents, in as many processes as there are cores."""
+
+    def __init__(self, urls: list[str], credentials: dict[int, str], directory: Path) -> None:
+        numbers, here = sorted(credentials), os.cpu_count() or 1
+        self.processes = []
+        for i in range(min(here, len(numbers))):
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.bench.site"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )  # fmt: skip
+            plan = {"urls": urls, "credentials": credentials, "numbers": numbers[i::here], "directory": str(directory)}
+            self.processes.append(process)
+            self._say(process, plan)
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+
+    def _say(self, process: "subprocess.Popen[str]", what: dict[str, Any]) -> None:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(what) + "\n")
+        process.stdin.flush()
+
+    def phase(self, **what: Any) -> dict[str, Any]:
+        """Everybody does so; what all of them measured."""
+        share = len(self.processes)
+        for process in self.processes:
+            self._say(process, what | {"rate": what["rate"] / share, "at_once": what["at_once"] // share})
+        results = [json.loads(process.stdout.readline()) for process in self.processes if process.stdout]
+        took = sorted(seconds for result in results for seconds in result["took"])
+        answered = max(result["answered"] for result in results)
+        return {
+            "offered": what["rate"],
+            "leases": len(took),
+            "failed": sum(result["failed"] for result in results),
+            "per_second": len(took) / answered,
+            "p50_ms": 1000 * statistics.median(took) if took else None,
+            "p99_ms": 1000 * took[int(len(took) * 0.99)] if took else None,
+            "in_database_after_s": max(result["told"] for result in results) - what["seconds"],
+        }
+
+    def close(self) -> None:
+        for process in self.processes:
+            assert process.stdin is not None
+            process.stdin.close()
+        for process in self.processes:
+            process.wait(60)
+
+
+async def count(cluster: Cluster, query: str) -> int:
+    connection = await asyncpg.connect(host=str(cluster.path), user="postgres", database="bench")
+    try:
+        return int(await connection.fetchval(query))
+    finally:
+        await connection.close()
+
+
+DOUBLE = "SELECT count(*) FROM (SELECT endpoint, address FROM leases GROUP BY 1, 2 HAVING count(*) > 1) AS twice"
+MACS = "SELECT count(DISTINCT mac) FROM leases"
+
+
+def run(controllers: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """One number of controllers: new clients, then renewals, then the plain way beside it."""
+    rows = []
+    with ExitStack() as stack:
+        cluster = stack.enter_context(Cluster(durable=True))
+        cluster.create("bench")
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weft-bench-", dir=options.directory)))
+        servers = Controllers(controllers, cluster.url("bench"), folder)
+        stack.callback(servers.close)
+        credentials = found(servers.urls[0], options.agents)
+        servers.agree(options.agents)
+        sites = Sites(servers.urls, credentials, folder)
+        stack.callback(sites.close)
+        phases = [("warm-up", "ranges", True, options.rate / 4, 3.0)]
+        phases += [("new clients", "ranges", True, options.rate, options.seconds)]
+        phases += [("renewals", "ranges", False, options.rate, options.seconds)]
+        phases += [("renewals, a request each", "plain", False, options.rate, min(10.0, options.seconds))]
+        for name, way, new, rate, seconds in phases:
+            before, base, started = servers.cpu(), database_cpu(cluster), time.monotonic()
+            row = sites.phase(way=way, new=new, rate=rate, seconds=seconds, at_once=options.at_once)
+            passed = time.monotonic() - started
+            row |= {"what": name, "controllers": controllers, "controllers_cpu": (servers.cpu() - before) / passed}
+            row |= {"database_cpu": (database_cpu(cluster) - base) / passed}
+            row |= {"double": asyncio.run(count(cluster, DOUBLE)), "macs": asyncio.run(count(cluster, MACS))}
+            if name != "warm-up":
+                rows.append(row)
+                print(json.dumps(row), flush=True)
+    return rows
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The figures as Markdown."""
+    lines = [
+        "| controllers | what | offered/s | leases/s | unanswered | p50 ms | p99 ms | controllers' CPU "
+        "| PostgreSQL's CPU | given twice |",
+        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for row in rows:
+        p50, p99 = (f"{row[key]:.1f}" if row[key] is not None else "-" for key in ("p50_ms", "p99_ms"))
+        used = f"{row['controllers_cpu']:.0%} | {row['database_cpu']:.0%}"
+        lines.append(
+            f"| {row['controllers']} | {row['what']} | {row['offered']:.0f} | {row['per_second']:.0f} "
+            f"| {row['failed']} | {p50} | {p99} | {used} | {row['double']} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench-leases", description=__doc__)
+    parser.add_argument("--controllers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--agents", type=int, default=40)
+    parser.add_argument("--rate", type=float, default=2000)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--at-once", type=int, default=2000)
+    parser.add_argument("--directory", type=Path, default=None, help="where journals are written")
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    rows = [row for number in options.controllers for row in run(number, options)]
+    print(table(rows))
+    if options.output:
+        options.output.write_text(json.dumps(rows, indent=1) + "\n")
+    if any(row["double"] for row in rows):
+        raise SystemExit("an address was given out twice")
+
+
+if __name__ == "__main__":
+    main()

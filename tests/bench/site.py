@@ -1,0 +1,128 @@
+"""Simulated cloudlets in a process of their own: each has the agent's real decisions, its real journal on the disk, and
+its own connection to a controller. What is left out is DHCP's wire format. Reads a plan from standard input, and says
+on standard output what it measured; both JSON.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from agents.controller import Controller, ControllerAway, ControllerRefused
+from agents.dhcp.leases import LeaseRefused, NoAnswer
+from agents.leases.lan import Lan
+from agents.state import StateError
+from controller.wire.desired import Endpoint
+from controller.wire.flavours import Flavour
+from controller.wire.leases import LeaseGrant, LeaseRequest
+from controller.wire.model import Message
+
+TICK = 0.02
+
+
+class Plain:
+    """The way of former releases: a request to the controller for every lease."""
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+
+    async def grant(self, request: LeaseRequest) -> LeaseGrant:
+        answer = await self._controller._post("agent/leases", _Old(**request.model_dump(exclude={"renewing"})))
+        return LeaseGrant.model_validate_json(answer.content)
+
+
+class _Old(Message):
+    endpoint: str
+    mac: str
+    client_id: str | None = None
+    hostname: str | None = None
+    address: str | None = None
+
+
+class Agent:
+    """One cloudlet's agent and its clients."""
+
+    def __init__(self, number: int, plan: dict[str, Any]) -> None:
+        self.number, self.name = number, f"c{number}-lan"
+        self.controller = Controller(plan["urls"][number % len(plan["urls"])])
+        self.controller.use(plan["credentials"][str(number)])
+        endpoint = Endpoint(
+            name=self.name, index=1, flavour=Flavour.VPLS, prefix=f"10.{number}.0.0/18", gateway=f"10.{number}.0.1",
+            ports=[], rt="65000:1", rd="65000:1", ve_id=1, vni=None, vtep="192.0.2.1", mtu=1450, lease_seconds=3600,
+            remotes=[],
+        )  # fmt: skip
+        self.lan = Lan(endpoint, Path(plan["directory"]) / f"c{number}", self.controller)
+        self.plain = Plain(self.controller)
+        self.clients: list[LeaseGrant | None] = []
+        self.took: list[float] = []
+        self.failed = 0
+
+    def request(self, client: int, address: str | None = None, *, renewing: bool = False) -> LeaseRequest:
+        mac = f"02:{self.number:02x}:00:{client >> 16:02x}:{client >> 8 & 255:02x}:{client & 255:02x}"
+        return LeaseRequest(endpoint=self.name, mac=mac, client_id=f"01{mac.replace(':', '')}", address=address,
+                            renewing=renewing)  # fmt: skip
+
+    async def serve(self, client: int, way: str) -> None:
+        """Everything that one client's lease takes: what it asks twice for, if it is new, or once."""
+        started, held = time.perf_counter(), self.clients[client]
+        try:
+            if way == "plain":
+                for _ in range(1 if held else 2):
+                    granted = await self.plain.grant(self.request(client))
+            elif held:
+                granted = await self.lan.grant(self.request(client, held.address, renewing=True))
+            else:
+                offered = await self.lan.offer(self.request(client))
+                granted = await self.lan.grant(self.request(client, offered.address))
+        except (ControllerAway, ControllerRefused, LeaseRefused, NoAnswer, StateError):
+            self.failed += 1
+            return
+        self.took.append(time.perf_counter() - started)
+        self.clients[client] = granted
+
+
+async def phase(agents: list[Agent], what: dict[str, Any]) -> dict[str, Any]:
+    """So many clients a second for so long, new ones or those that are there, in turn over the agents."""
+    for agent in agents:
+        agent.took, agent.failed = [], 0
+    started, begun, tasks = time.perf_counter(), 0, set[asyncio.Task[None]]()
+    while (passed := time.perf_counter() - started) < what["seconds"]:
+        due = int(passed * what["rate"])
+        while begun < due and len(tasks) < what["at_once"]:
+            agent = agents[begun % len(agents)]
+            if what["new"]:
+                agent.clients.append(None)
+                client = len(agent.clients) - 1
+            else:
+                client = begun // len(agents) % max(1, len(agent.clients))
+            task = asyncio.create_task(agent.serve(client, what["way"]))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+            begun += 1
+        await asyncio.sleep(TICK)
+    await asyncio.gather(*tasks)
+    answered = time.perf_counter() - started
+    while any(agent.lan._account.due for agent in agents) and what["way"] != "plain":  # noqa: ASYNC110
+        await asyncio.sleep(TICK)
+    told = time.perf_counter() - started
+    took = [seconds for agent in agents for seconds in agent.took]
+    return {"took": took, "failed": sum(a.failed for a in agents), "answered": answered, "told": told}
+
+
+async def main() -> None:
+    plan = json.loads(sys.stdin.readline())
+    agents = [Agent(number, plan) for number in plan["numbers"]]
+    running = [asyncio.create_task(agent.lan.run()) for agent in agents]
+    loop = asyncio.get_running_loop()
+    print("ready", flush=True)
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        print(json.dumps(await phase(agents, json.loads(line))), flush=True)
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

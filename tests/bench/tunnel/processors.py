@@ -1,0 +1,22 @@
+"""How much processors had to do. What somebody else does on the machine makes seconds longer, but not these."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+def used(pids: Iterable[int]) -> float:
+    """Seconds of processor time that these processes have taken so far, all threads (proc(5), /proc/PID/stat)."""
+    return sum(sum(map(int, _fields(f"/proc/{pid}/stat")[11:13])) for pid in pids) / _TICK
+
+
+def busy() -> tuple[float, float]:
+    """Ticks in which processors worked, and all ticks (/proc/stat)."""
+    ticks = [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return float(sum(ticks) - ticks[3] - ticks[4]), float(sum(ticks))
+
+
+def _fields(path: str) -> list[str]:
+    return Path(path).read_text().rpartition(")")[2].split()

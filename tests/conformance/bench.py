@@ -1,0 +1,62 @@
+"""What a driver's author gives to the conformance tests: a machine to try the driver with, and where."""
+
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+from agents.hypervisors.hypervisor import Attachment, Hypervisor, Site
+from controller.wire.machines import Machine
+from controller.wire.moves import Tuning
+
+ENVIRONMENT = "WEFT_CONFORMANCE"
+"""The environment variable that names the bench, `MODULE:NAME`."""
+
+SIMULATED = "tests.conformance.simulated:bench"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """`driver` is the entry point, made anew for every restart. `machine` is small: it is started some fifty times.
+    `addresses` are the two cloudlets'. `seconds` is how long any call may take, `settling` how long a machine needs
+    from its start until it can be moved.
+
+    Optional: `identity` tells what only the same machine would say again, such as something in its memory; `kill` ends
+    a machine as a crash would; `freeze` makes what runs it stand still, or go on; `echo` is a program in the guest that
+    prints its arguments, for drivers that can run one."""
+
+    driver: Callable[[Site], Hypervisor]
+    machine: Machine
+    attachment: Attachment = field(default_factory=lambda: Attachment("lan1", 1500))
+    addresses: tuple[str, str] = ("127.0.0.1", "127.0.0.1")
+    images: Path = Path("/var/lib/weft/images")
+    options: Mapping[str, str] = field(default_factory=dict)
+    tuning: Tuning = field(default_factory=Tuning)
+    seconds: float = 10.0
+    settling: float = 0.0
+    identity: Callable[[Hypervisor, str], Awaitable[str]] | None = None
+    kill: Callable[[Hypervisor, str], Awaitable[None]] | None = None
+    freeze: Callable[[Hypervisor, str, bool], Awaitable[None]] | None = None
+    echo: str | None = None
+
+    def hypervisor(self, number: int, directory: Path) -> Hypervisor:
+        """The driver of the first or the second cloudlet."""
+        state_dir = directory / f"c{number}"
+        state_dir.mkdir(exist_ok=True)
+        address = self.addresses[number - 1]
+        return self.driver(Site(f"c{number}", state_dir, self.images, address, (address,), self.options))
+
+
+@contextmanager
+def chosen() -> Iterator[Bench]:
+    """The bench that the environment names, or the simulated one: an object, or a function that gives a context in
+    which there is one."""
+    module, _, name = os.environ.get(ENVIRONMENT, SIMULATED).partition(":")
+    found: Bench | Callable[[], AbstractContextManager[Bench]] = getattr(import_module(module), name)
+    if isinstance(found, Bench):
+        yield found
+    else:
+        with found() as bench:
+            yield bench

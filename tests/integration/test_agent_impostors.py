@@ -1,0 +1,162 @@
+"""Attacks from a LAN's own ports and from the underlay: each gets through once its rule is taken out.
+
+`gate` is a cloudlet: `lan1` with two access ports, to `bad` and to `victim`, and a tunnel port to `far`. `up0` leads to
+the underlay, where `peer` shares a pool with it, and `stranger` does not.
+"""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Iterator
+from ipaddress import IPv4Address
+
+import pytest
+
+from agents.fence import Fence, Nft, Underlay, ruleset
+from agents.kernel import VXLAN_PORT
+from tests.integration.agent_namespaces import Namespace, cable, namespaces
+from tests.integration.fence_frames import ethernet, icmp6, ip6, label, udp4, udp6
+from tests.integration.frames_heard import arriving, without
+
+pytestmark = pytest.mark.lab
+
+GATEWAY_MAC, GATEWAY, GATEWAY6, LINK_LOCAL = "02:57:00:00:00:01", "10.1.0.1", "2001:db8:1::1", "fe80::57:ff:fe00:1"
+FENCE = Fence(
+    "lan1", "pw1.*", "10.1.0.0/24", "2001:db8:1::/64", (GATEWAY6, LINK_LOCAL), GATEWAY_MAC, ("md1", "md2"), GATEWAY
+)
+RULES = ruleset([FENCE], Underlay("192.0.2.1", frozenset({"192.0.2.2"})))
+
+
+def arp(name: str, sender: str) -> bytes:
+    head = struct.pack("!HHBBH", 1, 0x0800, 6, 4, 2) + bytes.fromhex("02005e0000aa") + IPv4Address(sender).packed
+    return ethernet(0x0806, head + bytes(6) + IPv4Address("10.1.0.2").packed + label(name))
+
+
+def options(protocol: int, payload: bytes) -> bytes:
+    return struct.pack("!BB6B", protocol, 0, 1, 4, 0, 0, 0, 0) + payload
+
+
+def ra(name: str) -> bytes:
+    return icmp6(name, 134, source="fe80::aa")
+
+
+def from_gateway(name: str) -> bytes:
+    frame = ethernet(0x88B5, label(name))
+    return frame[:6] + bytes.fromhex(GATEWAY_MAC.replace(":", "")) + frame[12:]
+
+
+ATTACKS = {
+    "dhcp": {
+        "offer": ethernet(0x0800, udp4("offer", "10.1.0.66", "255.255.255.255", (67, 68))),
+        "offer-elsewhence": ethernet(0x0800, udp4("offer-elsewhence", "10.1.0.66", "255.255.255.255", (4000, 68))),
+        "advertise": ethernet(0x86DD, udp6("advertise", 546)),
+    },
+    "router": {
+        "ra": ethernet(0x86DD, ra("ra")),
+        "ra-behind-options": ethernet(0x86DD, icmp6("ra-behind-options", 134, hop_by_hop=True)),
+        "redirect": ethernet(0x86DD, icmp6("redirect", 137)),
+    },
+    "tagged": {"ra-in-vlan-0": ethernet(0x8100, struct.pack("!HH", 0, 0x86DD) + ra("ra-in-vlan-0"))},
+    "hidden": {
+        "rest-of-chain": ethernet(
+            0x86DD, ip6("rest-of-chain", 44, struct.pack("!BBHI", 60, 0, 1 << 3, 9) + options(58, bytes(16)))
+        )
+    },
+    "gateway": {
+        "arp": arp("arp", GATEWAY),
+        "its-address": ethernet(0x0800, udp4("its-address", GATEWAY, "10.1.0.255")),
+        "its-address6": ethernet(0x86DD, icmp6("its-address6", 128, source=GATEWAY6)),
+        "na": ethernet(0x86DD, icmp6("na", 136, about=LINK_LOCAL)),
+        "its-mac": from_gateway("its-mac"),
+    },
+}
+HARMLESS = {
+    "discover": ethernet(0x0800, udp4("discover", "0.0.0.0", "255.255.255.255", (68, 67))),
+    "solicit6": ethernet(0x86DD, udp6("solicit6", 547)),
+    "rs": ethernet(0x86DD, icmp6("rs", 133)),
+    "dad": ethernet(0x86DD, icmp6("dad", 135, source="::", about="2001:db8:1::2")),
+    "who-is-the-gateway": ethernet(0x86DD, icmp6("who-is-the-gateway", 135, about=GATEWAY6)),
+    "own-arp": arp("own-arp", "10.1.0.66"),
+    "own": ethernet(0x0800, udp4("own", "10.1.0.66", "10.1.0.255")),
+    "own6": ethernet(0x86DD, icmp6("own6", 128, source="2001:db8:1::66")),
+}
+FRAMES = HARMLESS | {name: frame for frames in ATTACKS.values() for name, frame in frames.items()}
+
+
+class Net:
+    """The namespaces, wired up."""
+
+    def __init__(self, spaces: list[Namespace]) -> None:
+        self.gate, self.bad, self.victim, self.far, self.core, self.peer, self.stranger = spaces
+        self.nft = Nft()
+        self.gate.run("ip link add lan1 type bridge")
+        self.gate.run("ip link set lan1 up")
+        for space, port in ((self.bad, "md1"), (self.victim, "md2"), (self.far, "pw1.2")):
+            cable(self.gate, port, space, "eth0")
+            self.gate.run(f"ip link set {port} master lan1")
+        self.core.run("ip link add core type bridge")
+        self.core.run("ip link set core up")
+        for n, space in enumerate((self.gate, self.peer, self.stranger), 1):
+            cable(self.core, f"u{n}", space, "up0")
+            self.core.run(f"ip link set u{n} master core")
+            space.run(f"ip addr add 192.0.2.{n}/24 dev up0")
+
+    async def put(self, text: str) -> None:
+        with self.gate.entered():
+            await self.nft.apply(text)
+
+    async def dropped(self) -> dict[str, int]:
+        with self.gate.entered():
+            return {f"{c.bridge}.{c.reason}": c.packets for c in await self.nft.counters()}
+
+
+@pytest.fixture(scope="module")
+def net() -> Iterator[Net]:
+    with namespaces("gate", "bad", "victim", "far", "core", "peer", "stranger") as spaces:
+        yield Net(spaces)
+
+
+async def test_nobody_on_the_lan_is_a_server_or_a_router(net: Net) -> None:
+    await net.put(ruleset([]))
+    assert await arriving(net.bad, net.victim, FRAMES) == set(FRAMES)
+    await net.put(RULES)
+    assert await arriving(net.bad, net.victim, FRAMES) == set(HARMLESS)
+    dropped = await net.dropped()
+    for reason, frames in ATTACKS.items():
+        assert dropped[f"lan1.{reason}-at"] == len(frames), reason
+    for reason, frames in ATTACKS.items():
+        await net.put(without(RULES, f"lan1.{reason}-at"))
+        assert await arriving(net.bad, net.victim, FRAMES) == set(HARMLESS) | set(frames), reason
+
+
+async def test_nothing_of_it_crosses_the_pool(net: Net) -> None:
+    await net.put(RULES)
+    assert await arriving(net.bad, net.far, FRAMES) == {"dad", "who-is-the-gateway", "own-arp", "own", "own6"}
+
+
+async def test_vxlan_comes_from_whom_a_pool_is_shared_with(net: Net) -> None:
+    """A whole frame for the LAN, injected by somebody on the underlay; without IPsec."""
+    frame = struct.pack("!II", 0x08000000, 4098 << 8) + ethernet(0x0806, label("injected"))
+
+    async def heard(sender: Namespace) -> bool:
+        with net.gate.entered():
+            vtep = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        with sender.entered():
+            mouth = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        with vtep, mouth:
+            vtep.bind(("192.0.2.1", VXLAN_PORT))
+            vtep.settimeout(0.5)
+            mouth.sendto(frame, ("192.0.2.1", VXLAN_PORT))
+            try:
+                return await asyncio.to_thread(vtep.recv, 2000) == frame
+            except TimeoutError:
+                return False
+
+    await net.put(RULES)
+    assert await heard(net.peer)
+    assert not await heard(net.stranger)
+    assert (await net.dropped())["vxlan.outside"] == 1
+    await net.put(without(RULES, "vxlan.outside"))
+    assert await heard(net.stranger), "without the rule it gets in"
+    await net.put(ruleset([FENCE], Underlay("192.0.2.1", frozenset())))
+    assert not await heard(net.peer), "who shares no pool any more is a stranger"

@@ -1,0 +1,199 @@
+"""Weft's guest package: two vNICs, their addresses, and MPTCP connections that outlive both."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+import pytest
+
+from lab import netns, work
+from lab.errors import LabError
+from lab.guests.build import build
+from lab.patience import until
+from tests.integration import guest_lan
+from tests.integration.guest_lan import DEVICE, LANS
+from tests.integration.guest_places import VM, Booted, Place, Space, end
+
+pytestmark = pytest.mark.lab
+
+
+def clear() -> None:
+    for space in (VM, DEVICE, LANS):
+        end(space)
+    guest_lan.down(VM)
+
+
+@pytest.fixture
+def lans(request: pytest.FixtureRequest) -> Iterator[list[Popen[bytes]]]:
+    """What runs there, which ends with them. Leases last 600 s, or the parameter."""
+    build()
+    with guest_lan.alone():
+        clear()
+        started = guest_lan.up(getattr(request, "param", 600))
+        try:
+            yield started
+        finally:
+            clear()
+            for process in started:
+                process.communicate()
+
+
+@pytest.fixture
+def space(lans: list[Popen[bytes]], tmp_path: Path) -> Space:
+    return Space(tmp_path, lans)
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, lans: list[Popen[bytes]], tmp_path: Path) -> Iterator[Place]:
+    if request.param == "namespace":
+        yield Space(tmp_path, lans)
+        return
+    booted = Booted(tmp_path)
+    try:
+        yield booted
+    finally:
+        booted.guest.stop()
+
+
+def nic(place: Place, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = place.run("state")["nics"][name]
+    return found
+
+
+@pytest.mark.parametrize("place", ["namespace", "booted"], indirect=True)
+def test_connection_outlives_both_addresses(place: Place, tmp_path: Path) -> None:
+    leased = place.run("up", "a", "20")
+    assert leased == {"nic": "a", "address": "10.91.1.3", "prefix": 24, "gateway": "10.91.1.1"}
+    until(lambda: not guest_answers_nobody())
+    stream = work.Stream(DEVICE, guest_lan.address(1), tmp_path / "series", down=1_000_000, up=200_000)
+    echo = work.Echo(DEVICE, guest_lan.address(1), tmp_path / "echo")
+    try:
+        until(lambda: len(stream.series()) > 30)
+        for old, new, lan in (("a", "b", 2), ("b", "a", 1)):
+            place.cable(new, True)
+            assert place.run("up", new, "20")["address"] == guest_lan.address(lan)
+            until(lambda: place.run("state")["subflows"] == 4)  # two connections joined by their device
+            assert nic(place, new)["endpoint"] == ["signal"]
+            assert place.run("addresses") == {new: guest_lan.address(lan), old: guest_lan.address(3 - lan)}
+            place.run("backup", old)
+            assert nic(place, old)["endpoint"] == ["signal", "backup"]
+            assert place.run("serve") == {"serving": new}
+            for again in ("backup", "retire", "backup", "retire"):  # whoever lost the answer asks again
+                assert place.run(again, old) == {"nic": old, "serving": new}
+            state = place.run("state")
+            assert state["nics"][old]["address"] is None
+            assert state["nics"][old]["endpoint"] == []
+            assert state["nics"][old]["parked"] is True
+            assert (state["connections"], state["subflows"]) == (2, 2)
+            place.cable(old, False)
+            until(lambda old=old: nic(place, old)["parked"] is False)  # type: ignore[misc]
+            assert nic(place, old)["link"] is False
+        streamed, echoed = stream.verdict(), echo.verdict()
+    finally:
+        stream.kill()
+        echo.kill()
+    assert streamed.intact
+    assert streamed.mptcp
+    assert streamed.device.received > 100_000
+    assert streamed.device.gap < 2
+    assert (echoed.error, echoed.wrong) == (None, 0)
+
+
+def guest_answers_nobody() -> bool:
+    try:
+        return work.ask(DEVICE, guest_lan.address(1), ["ping"]) != {}
+    except LabError:
+        return True
+
+
+def test_booted_guest(lans: list[Popen[bytes]], tmp_path: Path) -> None:
+    booted = Booted(tmp_path)
+    try:
+        guest = booted.guest
+        assert guest.agent("guest-ping") == {}
+        assert "known: OK" in guest.run("sh", "-c", "cd /disk && sha256sum -c known.sha256")
+        booted.run("up", "a", "20")
+        for kind, words in (("memory", ["mib=16", "rate=4"]), ("disk", ["mib=8", "rate=1"])):
+            work.ask(DEVICE, guest_lan.address(1), [kind, "start", *words])
+        for kind in ("memory", "disk"):
+            told = work.ask(DEVICE, guest_lan.address(1), [kind, "verdict"])
+            assert told["written"] > 0
+            assert told["wrong"] == 0
+        with pytest.raises(LabError, match="usage"):
+            guest.run("weft-guest", "up", "c")
+    finally:
+        booted.guest.stop()
+
+
+def test_cable_pulled_without_a_word(space: Space, tmp_path: Path) -> None:
+    """A hypervisor that only moves cables: the guest withdraws the address of the one that is out."""
+    space.run("up", "a")
+    stream = work.Stream(DEVICE, guest_lan.address(1), tmp_path / "series", down=1_000_000)
+    try:
+        until(lambda: len(stream.series()) > 30)
+        space.cable("b", True)
+        until(lambda: space.run("state")["subflows"] == 2)
+        space.cable("a", False)
+        until(lambda: nic(space, "a")["address"] is None)
+        assert space.run("serve") == {"serving": "b"}
+        until(lambda: space.run("state")["subflows"] == 1)
+        verdict = stream.verdict()
+    finally:
+        stream.kill()
+    assert verdict.intact
+
+
+def test_a_device_that_could_not_join_is_told_again(space: Space, tmp_path: Path) -> None:
+    """It has heard of the address, and does not try again by itself."""
+    space.run("up", "a")
+    stream = work.Stream(DEVICE, guest_lan.address(1), tmp_path / "series", down=1_000_000)
+    away = ["ip", "route", "add", "unreachable", guest_lan.address(2)]
+    try:
+        until(lambda: len(stream.series()) > 30)
+        netns.execute(DEVICE, away, check=True)
+        space.cable("b", True)
+        space.run("up", "b")
+        until(lambda: space.run("state")["counters"].get("EchoAdd") == 1)
+        netns.execute(DEVICE, [*away[:2], "delete", *away[3:]], check=True)
+        time.sleep(1)
+        assert space.run("state")["subflows"] == 1
+        assert space.run("announce", "b") == {"nic": "b", "serving": "a"}
+        until(lambda: space.run("state")["subflows"] == 2)
+        verdict = stream.verdict()
+    finally:
+        stream.kill()
+    assert verdict.intact
+
+
+def test_the_only_address_survives_its_cable(space: Space) -> None:
+    space.run("up", "a")
+    space.cable("a", False)
+    until(lambda: nic(space, "a")["link"] is False)
+    assert nic(space, "a")["address"] == guest_lan.address(1)
+    space.cable("a", True)
+    until(lambda: nic(space, "a")["link"] is True)
+    assert nic(space, "a")["address"] == guest_lan.address(1)
+
+
+@pytest.mark.parametrize("lans", [6], indirect=True)
+def test_address_stays_as_long_as_its_lease(lans: list[Popen[bytes]], tmp_path: Path) -> None:
+    """… also when the server is away, and no longer."""
+    space = Space(tmp_path, lans)
+    space.run("up", "a")
+    end(LANS)
+    assert nic(space, "a")["address"] == guest_lan.address(1)
+    until(lambda: nic(space, "a")["address"] is None, seconds=12)
+    assert nic(space, "a")["endpoint"] == []
+
+
+def test_what_cannot_be_is_said(lans: list[Popen[bytes]], tmp_path: Path) -> None:
+    space = Space(tmp_path, lans, client="00" + b"stranger".hex())
+    with pytest.raises(LabError, match="vNIC a, eth0, got no address within 1 s"):
+        space.run("up", "a", "1")
+    for command in ("serve", "announce"):
+        with pytest.raises(LabError, match="vNIC b, eth1, has no address"):
+            space.run(command, "b")
+    with pytest.raises(LabError, match="usage"):
+        space.run("up", "c")

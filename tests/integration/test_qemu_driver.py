@@ -1,0 +1,283 @@
+"""The qemu driver with real guests: two hosts with a link between them; each test is told what it does to whom."""
+# ruff: noqa: F401, F811 - fixtures are imported
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from agents.hypervisors.hypervisor import Fenced, HypervisorError, Refused
+from agents.hypervisors.qemu.condition import SILENT
+from controller.wire.machines import Disk
+from controller.wire.moves import Tuning
+from lab.hosts import Hosts, kill, last
+from lab.patience import until
+from tests.integration.qemu_hosts import (
+    boot,
+    condition,
+    copy,
+    detail,
+    discarded,
+    hand_over,
+    hosts,
+    images,
+    kind,
+    machine,
+    move,
+    prepare,
+    right,
+    shell,
+    work,
+)
+
+pytestmark = pytest.mark.lab
+
+
+def test_there_and_back_under_load(hosts: Hosts) -> None:
+    """Two CPUs, memory dirtied and the disk written all the time: everything is the same after each move."""
+    one, two = hosts.one, hosts.two
+    boot(one)
+    work(one, "memory", "start", "mib=32", "rate=8")
+    work(one, "disk", "start", "mib=16", "rate=2")
+    for number, (here, there) in enumerate(((one, two), (two, one))):
+        assert move(here, there, f"m{number}") < 5000
+        right(there, "memory", "disk")
+    one.do(one.driver.stop("vm1"))
+    assert condition(one) == "stopped"
+    overlay = str(one.state / "vm1" / "disk.qcow2")
+    subprocess.run(["qemu-img", "check", "-q", overlay], check=True)
+
+
+def test_abort_leaves_the_source_running(hosts: Hosts) -> None:
+    """After prepare, disk, memory, and after the switchover; then a move that is not aborted."""
+    one, two = hosts.one, hosts.two
+    boot(one)
+    work(one, "memory", "start", "mib=16", "rate=4")
+    work(one, "disk", "start", "mib=8", "rate=1")
+    for number, phase in enumerate(("prepare", "disk", "memory", "switchover")):
+        name = f"m{number}"
+        target = prepare(two, name)
+        if phase in ("disk", "memory", "switchover"):
+            one.do(last(one.driver.disk("vm1", name, target, Tuning())))
+        if phase in ("memory", "switchover"):
+            one.do(last(one.driver.memory("vm1", name, target, Tuning())))
+        if phase == "switchover":
+            one.do(one.driver.switchover("vm1", name))
+        for _ in range(2):  # twice is no error
+            two.do(two.driver.abort("vm1", name))
+            one.do(one.driver.abort("vm1", name))
+        assert (condition(one), condition(two)) == ("running", "gone"), phase
+        right(one, "memory", "disk")
+    move(one, two, "m9")
+    right(two, "memory", "disk")
+
+
+def test_same_again_and_after_restarts(hosts: Hosts) -> None:
+    """Agents that restart between any two acts, and ask for each twice, see the same move."""
+    boot(hosts.one)
+    target = prepare(hosts.two, "m1")
+    hosts.restart(1)
+    assert prepare(hosts.two, "m1") == target
+    with pytest.raises(Fenced):
+        prepare(hosts.two, "m2")
+    with pytest.raises(Fenced):
+        hosts.two.do(hosts.two.driver.activate("vm1", "m1"))
+    for _ in range(2):
+        copy(hosts.one, "m1", target)
+        hosts.restart(0)
+        assert condition(hosts.one) == "running"
+    with pytest.raises(Fenced):
+        hosts.one.do(hosts.one.driver.discard("vm1"))
+    for _ in range(2):
+        hosts.one.do(hosts.one.driver.switchover("vm1", "m1"))
+        hosts.restart(0)
+    with pytest.raises(Fenced):
+        boot(hosts.one)
+    for _ in range(2):
+        hosts.two.do(hosts.two.driver.activate("vm1", "m1"))
+        hosts.restart(1)
+    hosts.two.do(hosts.two.driver.abort("vm1", "m0"))
+    assert (condition(hosts.one), condition(hosts.two)) == ("moved", "running")
+
+
+def test_killed_source(hosts: Hosts) -> None:
+    """Before the switchover: what waits does not run, and can be aborted. After it: the destination goes on alone."""
+    one, two = hosts.one, hosts.two
+    boot(one)
+    target = prepare(two, "m1")
+    copy(one, "m1", target)
+    kill(one.state / "vm1" / "pid")
+    assert condition(one) == "stopped"
+    with pytest.raises(HypervisorError):
+        one.do(one.driver.switchover("vm1", "m1"))
+    assert not two.do(two.driver.arrived("vm1", "m1"))
+    with pytest.raises(Fenced):
+        two.do(two.driver.activate("vm1", "m1"))
+    for host in (two, one):
+        host.do(host.driver.abort("vm1", "m1"))
+    assert condition(two) == "gone"
+    boot(one)  # from its disk
+    copy(one, "m2", prepare(two, "m2"))
+    one.do(one.driver.switchover("vm1", "m2"))
+    kill(one.state / "vm1" / "pid")
+    assert condition(one) == "moved"
+    two.do(two.driver.activate("vm1", "m2"))
+    assert condition(two) == "running"
+    shell(two, "true")
+
+
+def test_killed_destination(hosts: Hosts) -> None:
+    """While the memory goes: the source runs on. In the switchover: it is paused, and an abort lets it run on."""
+    one, two = hosts.one, hosts.two
+    boot(one)
+    work(one, "memory", "start", "mib=16", "rate=4")
+    target = prepare(two, "m1")
+    going = one.begin(last(one.driver.memory("vm1", "m1", target, Tuning(bandwidth=20_000_000))))
+    time.sleep(1)
+    kill(two.state / "vm1" / "pid")
+    with pytest.raises(HypervisorError, match="memory cannot be transferred"):
+        going.result(60)
+    assert (condition(one), condition(two)) == ("running", "stopped")
+    target = prepare(two, "m1")  # again, and so another one
+    copy(one, "m1", target)
+    kill(two.state / "vm1" / "pid")
+    with pytest.raises(HypervisorError):
+        one.do(one.driver.switchover("vm1", "m1"))
+    assert condition(one) in ("running", "paused")
+    assert not two.do(two.driver.arrived("vm1", "m1"))
+    for host in (two, one):
+        host.do(host.driver.abort("vm1", "m1"))
+    assert (condition(one), condition(two)) == ("running", "gone")
+    right(one, "memory")
+
+
+def test_destination_killed_over_and_over(hosts: Hosts) -> None:
+    """While the source waits for its switchover, busy with memory all the time: no loss of the connection, at whatever
+    moment, may leave QEMU hanging."""
+    one, two = hosts.one, hosts.two
+    boot(one)
+    work(one, "memory", "start", "mib=16", "rate=4")
+    for number in range(8):
+        move = f"m{number}"
+        copy(one, move, prepare(two, move))
+        time.sleep(0.05 * number)
+        kill(two.state / "vm1" / "pid")
+        time.sleep(0.5)
+        for host in (two, one):
+            host.do(host.driver.abort("vm1", move), 45)
+        assert (condition(one), condition(two)) == ("running", "gone")
+
+
+def test_path_that_is_gone(hosts: Hosts) -> None:
+    """The WAN is cut when everything is in step: the guest writes on, and an abort takes nothing from it."""
+    one, two = hosts.one, hosts.two
+    boot(one)
+    work(one, "disk", "start", "mib=8", "rate=2")
+    copy(one, "m1", prepare(two, "m1"))
+    hosts.cut()
+    shell(one, "dd if=/dev/zero of=/disk/more bs=64k count=1 conv=fsync")
+    with pytest.raises(HypervisorError):
+        one.do(one.driver.switchover("vm1", "m1"))
+    assert condition(one) == "running"
+    one.do(one.driver.abort("vm1", "m1"))
+    two.do(two.driver.abort("vm1", "m1"))
+    assert (condition(one), condition(two)) == ("running", "gone")
+    right(one, "disk")
+
+
+def test_guest_that_dirties_faster_than_the_link(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
+    """It does not converge by itself; the guest is slowed down until it does, or else post-copy ends it."""
+    hosts = kind(tmp_path, images, rates=(100,))
+    one, two = hosts.one, hosts.two
+    try:
+        boot(one, machine(disk=None))
+        work(one, "memory", "start", "mib=24", "rate=25")
+        for number, (here, there, tuning) in enumerate(
+            (
+                (one, two, Tuning(downtime_ms=1000, compression=False, auto_converge=True)),
+                (two, one, Tuning(compression=False, auto_converge=False, post_copy=True)),
+            )
+        ):
+            target = prepare(there, f"m{number}", tuning, machine(disk=None))
+            copy(here, f"m{number}", target, tuning)
+            here.do(here.driver.switchover("vm1", f"m{number}"))
+            there.do(there.driver.activate("vm1", f"m{number}"))
+            right(there, "memory")
+            discarded(here)
+    finally:
+        hosts.close()
+
+
+def test_two_paths(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
+    """Both carry the memory, over one MPTCP connection for each channel; nothing is left of them afterwards."""
+    hosts = kind(tmp_path, images, rates=(60, 60))
+    try:
+        boot(hosts.one)
+        target = prepare(hosts.two, "m1")
+        assert len(target.memory) == 2
+        copy(hosts.one, "m1", target)
+        sent = [hosts.sent(link) for link in (0, 1)]
+        assert min(sent) > 0.25 * sum(sent), sent
+        hand_over(hosts.one, hosts.two, "m1")
+        assert "10.77" not in hosts.endpoints(1)
+    finally:
+        hosts.close()
+
+
+def test_one_that_hangs(hosts: Hosts) -> None:
+    """It is told within the time that an agent gives, keeps nobody waiting, goes on where it was, and can be ended."""
+    one = hosts.one
+    boot(one)
+    for ended in (False, True):
+        os.kill(one.pid("vm1"), signal.SIGSTOP)
+        until(lambda: condition(one) == "unresponsive", seconds=30)
+        began = time.monotonic()
+        assert detail(one) == SILENT and time.monotonic() - began < 2
+        with pytest.raises(HypervisorError):
+            one.do(one.driver.start(machine(), one.attachment, "a"))
+        assert condition(one) == "unresponsive"
+        if ended:
+            one.do(one.driver.stop("vm1"))
+            assert condition(one) == "stopped"
+        else:
+            os.kill(one.pid("vm1"), signal.SIGCONT)
+            until(lambda: condition(one) == "running", seconds=30)
+            shell(one, "true")
+
+
+def test_links_and_announcement(hosts: Hosts) -> None:
+    """The guest sees its cables; who neighbours are told where it is when it announces itself."""
+    one = hosts.one
+    boot(one)
+    carrier = "for i in eth0 eth1; do ip link set $i up; done; sleep 0.5; cat /sys/class/net/eth[01]/carrier"
+    assert shell(one, carrier).split() == ["1", "0"]
+    one.do(one.driver.link("vm1", "b", True))
+    assert shell(one, carrier).split() == ["1", "1"]
+    one.do(one.driver.link("vm1", "a", False))
+    assert shell(one, carrier).split() == ["0", "1"]
+    assert one.do(one.driver.machines())["vm1"].serving == "b"
+    before = hosts.received(0)
+    one.do(one.driver.announce("vm1"))
+    time.sleep(1)
+    assert hosts.received(0) > before
+
+
+def test_what_cannot_be_here(hosts: Hosts) -> None:
+    """Refused or fenced with what is wrong, and nothing is left."""
+    one = hosts.one
+    for what, words in (
+        (machine(image="other"), "no image 'other'"),
+        (machine(disk=Disk(base="other", bytes=512 << 20)), "no base 'other'"),
+        (machine(memory=1 << 44), "bytes of memory"),
+        (machine(disk=Disk(base="lab", bytes=1 << 20)), "its base"),
+    ):
+        with pytest.raises(Refused, match=words):
+            prepare(one, "m1", what=what)
+        assert condition(one) == "gone"
+    with pytest.raises(HypervisorError, match="no such machine"):
+        one.do(one.driver.link("vm1", "a", True))
+    with pytest.raises(HypervisorError, match="does not run"):
+        shell(one, "true")

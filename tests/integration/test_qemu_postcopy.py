@@ -1,0 +1,58 @@
+"""Post-copy with real guests: the memory is still on its way when its path is cut."""
+# ruff: noqa: F401, F811 - fixtures are imported
+
+from pathlib import Path
+
+import pytest
+
+from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.qemu.condition import COMING, SEVERED
+from controller.wire.moves import Tuning
+from lab.hosts import Hosts
+from lab.patience import until
+from tests.integration.qemu_hosts import (
+    boot,
+    condition,
+    copy,
+    detail,
+    discarded,
+    images,
+    kind,
+    machine,
+    prepare,
+    right,
+    work,
+)
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_path_that_is_cut_in_post_copy(tmp_path: Path, images: Path, kind: type[Hosts], restarted: bool) -> None:
+    """The guest has left and its memory is on the way when the path is cut: both ends notice and wait, the source by
+    an agent that may be another by then, and go on when it is back. No page is lost."""
+    hosts = kind(tmp_path, images, rates=(30,))
+    one, two = hosts.one, hosts.two
+    tuning = Tuning(compression=False, auto_converge=False, post_copy=True)
+    try:
+        boot(one, machine(disk=None))
+        work(one, "memory", "start", "mib=40", "rate=30")
+        copy(one, "m1", prepare(two, "m1", tuning, machine(disk=None)), tuning)
+        one.do(one.driver.switchover("vm1", "m1"))
+        two.do(two.driver.activate("vm1", "m1"))
+        assert detail(one) == COMING
+        for _ in range(2):  # more than once
+            hosts.cut()
+            until(lambda: SEVERED in detail(hosts.one), seconds=60)
+            until(lambda: COMING in detail(hosts.two), seconds=60)
+            if restarted:
+                hosts.restart(0)
+            assert (condition(hosts.one), condition(hosts.two)) == ("moved", "running")
+            with pytest.raises(HypervisorError, match=COMING):
+                hosts.one.do(hosts.one.driver.discard("vm1"))
+            hosts.mend()
+            until(lambda: SEVERED not in detail(hosts.one) and not detail(hosts.two), seconds=60)
+        discarded(hosts.one)
+        right(hosts.two, "memory")
+    finally:
+        hosts.close()

@@ -1,0 +1,23 @@
+"""Faults in the middle of moves, one of each kind where most depends on it, with real parts; `make faults` has all."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from lab.faults.bed import Bed
+from lab.faults.cases import CHOSEN, chosen
+from lab.faults.trial import put
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(scope="module")
+def bed() -> Iterator[Bed]:
+    with Bed.made() as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_fault(bed: Bed, name: str) -> None:
+    found = put(bed, chosen(name)[0])
+    assert found.wrong == [], found

@@ -1,0 +1,93 @@
+"""A region whose VM boots and moves: QEMU, MPTCP, the saga, agents and route servers, all of them the real ones."""
+
+import time
+from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+
+import pytest
+
+from lab import work
+from lab.guests.build import build
+from lab.paths import GUESTS, ROOT
+from lab.region import Region
+from lab.rest import Json, Rest
+from lab.walk import lose, take_connections_along, walk
+
+pytestmark = pytest.mark.lab
+
+DOWN, UP = 1_000_000, 200_000
+"""Bytes a second."""
+
+
+@pytest.fixture(scope="module")
+def region() -> Iterator[Region]:
+    build(GUESTS)
+    found = Region.load(ROOT / "lab/topologies/move.yaml")
+    with found.occupied():
+        for phase in (found.build, found.enrol, found.apply_policy, found.lease, found.boot):
+            phase(print)
+        found.execute("m1", ["ip", "mptcp", "limits", "set", "subflows", "8", "add_addr_accepted", "8"], check=True)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def rest(region: Region) -> Iterator[Rest]:
+    with Rest(timeout=60) as client:
+        yield client
+
+
+def moved(rest: Rest, endpoint: str) -> Json:
+    """A move, when it has ended."""
+    return ended(rest, rest.post("/moves", {"vm": "v1", "endpoint": endpoint, "linger": 0})["name"])
+
+
+def ended(rest: Rest, move: str) -> Json:
+    deadline = time.monotonic() + 180
+    while (found := rest.get(f"/moves/{move}"))["ended_at"] is None:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.2)
+    return found
+
+
+def test_a_connection_survives_a_move_there_and_back(region: Region, rest: Rest, tmp_path: Path) -> None:
+    stream = work.Stream(region.namespace("m1"), rest.get("/vms/v1")["address"], tmp_path / "stream", down=DOWN, up=UP)
+    try:
+        for endpoint, lan, serving in (("c2-lan", "10.2.0.0/24", "b"), ("c1-lan", "10.1.0.0/24", "a")):
+            move = moved(rest, endpoint)
+            assert (move["state"], move["reason"]) == ("done", ""), move
+            vm = rest.get("/vms/v1")
+            assert (vm["endpoint"], vm["serving"]) == (endpoint, serving)
+            assert ip_address(vm["address"]) in ip_network(lan) and int(ip_address(vm["address"])) % 2, vm["address"]
+            assert vm["condition"] == "running" and vm["move"] is None
+    finally:
+        verdict = stream.verdict()
+    assert verdict.intact and verdict.mptcp, verdict
+    assert verdict.device.received > 0 and verdict.device.gap < 30
+    held = {lease["address"] for lease in rest.items("/leases", endpoint="c1-lan") if lease["device"] == "m1"}
+    assert held == {"10.1.0.2", "10.1.0.3"}, "the pair that it began with"
+
+
+def test_the_vm_follows_its_device_by_itself(region: Region, rest: Rest, tmp_path: Path) -> None:
+    """It walks, loses its link for five seconds, and comes back at c2: nobody asks for the move."""
+    before = {move["name"] for move in rest.items("/moves")}
+    stream = work.Stream(region.namespace("m1"), rest.get("/vms/v1")["address"], tmp_path / "stream", down=DOWN, up=UP)
+    try:
+        time.sleep(2)
+        lose(region, "m1")
+        time.sleep(5)
+        walk(region, "m1", "c2")
+        device = take_connections_along(region, "m1", region.address("m1"))
+        deadline = time.monotonic() + 60
+        while not (new := [m["name"] for m in rest.items("/moves") if m["name"] not in before]):
+            assert time.monotonic() < deadline, rest.get("/devices/m1")
+            time.sleep(0.2)
+        move = ended(rest, new[0])
+        assert (move["state"], move["destination"]) == ("done", "c2"), move
+        vm = rest.get("/vms/v1")
+        assert vm["serving"] == "b", move
+        assert int(ip_address(vm["address"])) == int(ip_address(device)) + 1, "as the plan foretold"
+        time.sleep(2)
+    finally:
+        verdict = stream.verdict()
+    assert verdict.intact and verdict.mptcp, verdict

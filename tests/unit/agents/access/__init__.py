@@ -1,0 +1,1 @@
+"""Access rules in the kernel."""

@@ -1,0 +1,178 @@
+"""What a client asks for, and what it gets."""
+
+from dataclasses import replace
+from ipaddress import IPv4Network, IPv6Address, IPv6Network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.dhcp6.decision import Answer, Ask, Declined, GiveBack, Ignore, Lan, answer, decide, host_name, refuse
+from agents.dhcp6.message import Association, Kind, Lifetimes, Message, Option, Status
+from controller.wire.leases import LeaseGrant
+from tests.unit.agents.dhcp6.test_message import messages
+
+SERVER, CLIENT = b"\0\3\0\1server", b"\0\4client"
+LAN = Lan(SERVER, IPv4Network("10.1.0.0/24"), IPv6Network("2001:db8:1::/64"))
+HERE, OTHER, ELSEWHERE = (IPv6Address(a) for a in ("2001:db8:1::2", "2001:db8:1::4", "2001:db8:2::2"))
+
+
+def ia(*addresses: IPv6Address, option: Option = Option.IA_NA, number: int = 1) -> Association:
+    return Association(option, number, addresses=tuple(Lifetimes(address) for address in addresses))
+
+
+def message(kind: Kind, *associations: Association, server: bytes | None = None, **changes: object) -> Message:
+    return replace(Message(kind, 42, CLIENT, server, associations), **changes)  # type: ignore[arg-type]
+
+
+def grant(address: str = "10.1.0.2", seconds: int = 600) -> LeaseGrant:
+    return LeaseGrant(address=address, prefix_length=24, gateway="10.1.0.1", kind="md", device="m1", seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("asked", "step"),
+    [
+        (message(Kind.SOLICIT, ia()), Ask(Kind.ADVERTISE, None)),
+        (message(Kind.SOLICIT, ia(ELSEWHERE, HERE)), Ask(Kind.ADVERTISE, HERE)),
+        (message(Kind.SOLICIT, ia(), others=((Option.RAPID_COMMIT, b""),)), Ask(Kind.REPLY, None)),
+        (message(Kind.REQUEST, ia(HERE), server=SERVER), Ask(Kind.REPLY, HERE)),
+        (message(Kind.RENEW, ia(HERE), server=SERVER), Ask(Kind.REPLY, HERE)),
+        (message(Kind.REBIND, ia(ELSEWHERE)), Ask(Kind.REPLY, None)),
+    ],
+)
+def test_the_plan_is_asked(asked: Message, step: Ask) -> None:
+    assert decide(asked, LAN, multicast=True) == step
+
+
+@pytest.mark.parametrize(
+    ("asked", "multicast"),
+    [
+        (message(Kind.ADVERTISE), True),
+        (message(Kind.REPLY), True),
+        (message(Kind.RECONFIGURE), True),
+        (message(Kind.SOLICIT, ia(), client=None), True),
+        (message(Kind.SOLICIT, ia(), server=SERVER), True),
+        (message(Kind.SOLICIT), True),
+        (message(Kind.SOLICIT, ia()), False),
+        (message(Kind.REQUEST, ia()), True),
+        (message(Kind.REQUEST, ia(), server=b"\0\3other"), True),
+        (message(Kind.REQUEST, server=SERVER), True),
+        (message(Kind.RENEW, ia()), True),
+        (message(Kind.REBIND, ia(), server=SERVER), True),
+        (message(Kind.CONFIRM, ia()), True),
+        (message(Kind.CONFIRM, ia(HERE), server=SERVER), True),
+        (message(Kind.INFORMATION_REQUEST, ia()), True),
+        (message(Kind.INFORMATION_REQUEST, server=b"\0\3other"), True),
+        (message(Kind.INFORMATION_REQUEST), False),
+    ],
+)
+def test_what_must_be_discarded_is(asked: Message, multicast: bool) -> None:
+    assert isinstance(decide(asked, LAN, multicast), Ignore)
+
+
+def test_answers_that_need_no_plan() -> None:
+    def outcome(asked: Message, multicast: bool = True) -> Status | None:
+        step = decide(asked, LAN, multicast)
+        assert isinstance(step, Answer)
+        assert (step.reply.kind, step.reply.client, step.reply.server) == (Kind.REPLY, asked.client, SERVER)
+        return step.reply.outcome.status if step.reply.outcome else None
+
+    assert outcome(message(Kind.CONFIRM, ia(HERE))) is Status.SUCCESS
+    assert outcome(message(Kind.CONFIRM, ia(HERE), ia(ELSEWHERE))) is Status.NOT_ON_LINK
+    assert outcome(message(Kind.INFORMATION_REQUEST, client=None)) is None
+    assert outcome(message(Kind.RELEASE, ia(HERE), server=SERVER), multicast=False) is Status.USE_MULTICAST
+    step = decide(message(Kind.REQUEST, ia(ELSEWHERE), server=SERVER), LAN, multicast=True)
+    assert isinstance(step, Answer) and step.reply.associations[0].outcome
+    assert step.reply.associations[0].outcome.status is Status.NOT_ON_LINK
+
+
+@pytest.mark.parametrize(("kind", "what"), [(Kind.RELEASE, GiveBack), (Kind.DECLINE, Declined)])
+def test_what_is_given_back_is_confirmed(kind: Kind, what: type[GiveBack] | type[Declined]) -> None:
+    step = decide(message(kind, ia(HERE), ia(ELSEWHERE, number=2), server=SERVER), LAN, multicast=True)
+    assert isinstance(step, what) and step.addresses == (HERE,)
+    assert step.reply.outcome and step.reply.outcome.status is Status.SUCCESS
+    (unknown,) = step.reply.associations
+    assert unknown.number == 2 and unknown.outcome and unknown.outcome.status is Status.NO_BINDING
+
+
+def test_an_answer_has_the_pairs_address_and_its_times() -> None:
+    asked = message(Kind.SOLICIT, ia())
+    reply = answer(asked, Ask(Kind.ADVERTISE, None), grant(), LAN)
+    assert reply.option(Option.PREFERENCE) == b"\xff"
+    assert reply.associations == (Association(Option.IA_NA, 1, 300, 480, (Lifetimes(HERE, 600, 600),)),)
+    rapid = answer(asked, Ask(Kind.REPLY, None), grant("10.1.0.3"), LAN)
+    assert rapid.option(Option.RAPID_COMMIT) == b""
+    assert rapid.associations[0].addresses[0].address == HERE + 1
+
+
+def test_one_machine_has_one_address() -> None:
+    wishes = ia(option=Option.IA_PD, number=1), ia(number=2), ia(number=3), ia(option=Option.IA_TA, number=4)
+    reply = answer(message(Kind.SOLICIT, *wishes), Ask(Kind.ADVERTISE, None), grant(), LAN)
+    statuses = [association.outcome.status if association.outcome else None for association in reply.associations]
+    assert statuses == [Status.NO_PREFIXES, None, Status.NO_ADDRESSES, Status.NO_ADDRESSES]
+    assert [association.number for association in reply.associations] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("kind", "over"), [(Kind.RENEW, True), (Kind.REBIND, True), (Kind.REQUEST, False)])
+def test_who_has_another_address_gets_the_right_one_beside_it(kind: Kind, over: bool) -> None:
+    asked = message(kind, ia(OTHER), server=None if kind is Kind.REBIND else SERVER)
+    reply = answer(asked, Ask(Kind.REPLY, OTHER), grant(), LAN)
+    expected = (Lifetimes(HERE, 600, 600), Lifetimes(OTHER))
+    assert reply.associations[0].addresses == (expected if over else expected[:1])
+
+
+def test_refusals_are_in_the_terms_of_the_question() -> None:
+    def status(kind: Kind) -> tuple[Kind, Status | None]:
+        reply = refuse(message(kind, ia(HERE)), "full", LAN)
+        outcome = reply.associations[0].outcome
+        assert outcome and outcome.text == "full"
+        return reply.kind, outcome.status
+
+    assert status(Kind.SOLICIT) == (Kind.ADVERTISE, Status.NO_ADDRESSES)
+    assert status(Kind.REQUEST) == (Kind.REPLY, Status.NO_ADDRESSES)
+    assert status(Kind.RENEW) == (Kind.REPLY, Status.NO_BINDING)
+
+
+@given(st.integers(0, 255))
+def test_addresses_of_both_families_find_each_other(offset: int) -> None:
+    """Those of pairs: not the network's, the gateway's, the reserved one and the last."""
+    address = f"10.1.0.{offset}"
+    if offset in (0, 1, 254, 255):
+        assert LAN.address4(LAN.prefix6[offset]) is None
+        with pytest.raises(ValueError, match="to which no address of 2001:db8:1::/64 belongs"):
+            LAN.address6(grant(address))
+    else:
+        assert LAN.address4(LAN.address6(grant(address))) == address
+    assert LAN.address4(LAN.prefix6[2**40]) is None
+
+
+@pytest.mark.parametrize(
+    ("octets", "name"),
+    [
+        (b"\0\5phone", "phone"),
+        (b"\0\5phone\7example\0", "phone"),
+        (b"\0\5ph", None),
+        (b"\0\3a b", None),
+        (b"\0\0", None),
+        (b"\0", None),
+        (b"", None),
+        (b"\0\3\xff\xfe\xfd", None),
+    ],
+)
+def test_host_names(octets: bytes, name: str | None) -> None:
+    asked = message(Kind.SOLICIT, ia(), others=((Option.CLIENT_FQDN, octets),))
+    assert host_name(asked) == name
+
+
+@given(messages, st.booleans())
+def test_any_message_has_an_answer_no_larger_than_eight_associations(any_message: Message, multicast: bool) -> None:
+    step = decide(any_message, LAN, multicast)
+    replies = []
+    if isinstance(step, Answer | GiveBack | Declined):
+        replies = [step.reply]
+    elif isinstance(step, Ask):
+        replies = [answer(any_message, step, grant(), LAN), refuse(any_message, "full", LAN)]
+    for reply in replies:
+        assert reply.transaction == any_message.transaction and reply.client == any_message.client
+        assert len(reply.associations) <= 8
+    host_name(any_message)

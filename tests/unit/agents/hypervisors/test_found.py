@@ -1,0 +1,74 @@
+"""Drivers by their entry points: what cannot be loaded says why, and nothing else suffers."""
+
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from agents.hypervisors.found import GROUP, Drivers
+from agents.hypervisors.hypervisor import HypervisorError, Refused, Site
+from agents.hypervisors.simulated import SimulatedHypervisor
+from agents.settings import HypervisorSettings
+
+HERE = "tests.unit.agents.hypervisors.test_found"
+
+
+def breaks(site: Site) -> SimulatedHypervisor:
+    raise ZeroDivisionError("by zero")
+
+
+def cannot(site: Site) -> SimulatedHypervisor:
+    raise HypervisorError("no KVM, no TCG")
+
+
+def drivers(directory: Path, **settings: HypervisorSettings) -> Drivers:
+    values = {
+        "simulated": "agents.hypervisors.simulated:driver",
+        "missing": "agents.hypervisors.there_is_none:driver",
+        "breaks": f"{HERE}:breaks",
+        "cannot": f"{HERE}:cannot",
+    }
+    return Drivers("c1", directory, settings, [EntryPoint(name, value, GROUP) for name, value in values.items()])
+
+
+async def test_one_that_works_is_loaded_once(tmp_path: Path) -> None:
+    found = drivers(tmp_path)
+    driver = await found.driver("simulated", "192.0.2.1")
+    assert driver.capabilities.live and driver.capabilities.version.startswith("simulated")
+    assert await found.driver("simulated", "192.0.2.1") is driver and [*found.loaded] == ["simulated"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("breaks", "cannot be loaded: ZeroDivisionError: by zero"),
+        ("cannot", "cannot work here: no KVM, no TCG"),
+        ("missing", "cannot be loaded: ModuleNotFoundError"),
+        ("nobody", "there is no hypervisor driver nobody .*; there is breaks, cannot, missing, simulated"),
+    ],
+)
+async def test_one_that_does_not_says_why(tmp_path: Path, name: str, said: str) -> None:
+    found = drivers(tmp_path)
+    with pytest.raises(Refused, match=said):
+        await found.driver(name, "192.0.2.1")
+    assert (await found.driver("simulated", "192.0.2.1")).name == "simulated"
+
+
+async def test_options_come_from_the_configuration(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="no option colour"):
+        await drivers(tmp_path, simulated=HypervisorSettings(options={"colour": "red"})).driver("simulated", "::1")
+    with pytest.raises(Refused, match="option bandwidth cannot be 'much'"):
+        await drivers(tmp_path, simulated=HypervisorSettings(options={"bandwidth": "much"})).driver("simulated", "::1")
+
+
+async def test_expected_are_the_configured_and_those_that_worked_before(tmp_path: Path) -> None:
+    assert not drivers(tmp_path).expected()
+    await drivers(tmp_path).driver("simulated", "::1")
+    (tmp_path / "uninstalled").mkdir()
+    assert drivers(tmp_path, cannot=HypervisorSettings()).expected() == {"simulated", "cannot"}
+
+
+def test_the_package_registers_its_drivers() -> None:
+    project = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"][GROUP].keys() >= {"simulated", "qemu"}

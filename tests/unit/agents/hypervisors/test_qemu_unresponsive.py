@@ -1,0 +1,204 @@
+"""Machines of which one's QEMU answers nobody."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+import pytest
+import pytest_asyncio
+
+from agents.hypervisors.hypervisor import Attachment, Site
+from agents.hypervisors.qemu import monitor, vm
+from agents.hypervisors.qemu.condition import DEAF, SILENT
+from agents.hypervisors.qemu.hypervisor import Qemu
+from agents.hypervisors.qemu.monitor import MonitorAway
+from agents.hypervisors.qemu.record import Move, Record
+from agents.hypervisors.qemu.vm import Vm
+from controller.wire.machines import Machine
+from controller.wire.moves import Figures, Target, Tuning
+
+GREETING = {"QMP": {"version": {"qemu": {"major": 10, "minor": 0, "micro": 2}, "package": ""}, "capabilities": []}}
+ANSWERS = {
+    "query-status": {"status": "running"},
+    "query-migrate": {},
+    "qom-get": {"stats": {}},
+    "query-dirty-rate": {"status": "measuring"},
+}
+LAN = Attachment("lan1", 1400)
+
+
+@dataclass
+class Program:
+    """As much of a QEMU as its monitor. `deaf`: it accepts nobody, as one that was stopped."""
+
+    deaf: bool = False
+    slow: float = 0.0
+    runs: bool = True
+    guests: "set[asyncio.Task[None]]" = field(default_factory=set)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if task := asyncio.current_task():
+            self.guests.add(task)
+        if not self.deaf:
+            writer.write(json.dumps(GREETING).encode() + b"\n")
+        while line := await reader.read(4096):  # each waits for its answer
+            said = json.loads(line)
+            await asyncio.sleep(self.slow)
+            if not self.deaf:
+                answer = {"return": ANSWERS.get(said["execute"], {}), "id": said.get("id")}
+                writer.write(json.dumps(answer).encode() + b"\n")
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+class Fake(Vm):
+    """With a program instead of a process."""
+
+    program: Program
+
+    def runs(self) -> bool:
+        return self.program.runs
+
+    async def remove(self, disk: bool = True) -> None:
+        self.program.runs = False
+
+
+@dataclass
+class Bed:
+    """One cloudlet's driver and, by name, what runs there."""
+
+    driver: Qemu
+    programs: dict[str, Program]
+
+    async def told(self) -> dict[str, tuple[str, str]]:
+        return {name: (state.condition, state.detail) for name, state in (await self.driver.machines()).items()}
+
+    def keep(self, name: str, move: Move) -> None:
+        """The machine is in that move."""
+        vm = self.driver._vm(name)
+        kept = vm.known()
+        kept.move = move
+        vm.save(kept)
+
+
+@pytest_asyncio.fixture
+async def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bed]:
+    for what, seconds in ((monitor, "PATIENCE"), (vm, "_LOOK")):
+        monkeypatch.setattr(what, seconds, 0.4)
+    monkeypatch.setattr(vm, "_ANSWER", 0.2)
+    monkeypatch.setattr(vm, "_SILENCE", 1.0)
+    programs = {name: Program() for name in ("vm1", "vm2", "vm3")}
+
+    def make(folder: Path) -> Vm:
+        made = Fake(folder)
+        made.program = programs[folder.name]
+        return made
+
+    driver = Qemu(Site("c1", tmp_path, tmp_path, "127.0.0.1", options={"shutdown_seconds": "1"}), make)
+    async with AsyncExitStack() as stack:
+        for name, program in programs.items():
+            machine = Machine(name=name, driver="qemu", image="lab", memory=1 << 24, macs=("02:00:00:00:00:0a",) * 2)
+            folder = driver.folder(name)
+            Vm(folder).save(Record(machine=machine, bridge="lan1", mtu=1400, serving="a", links={"a": True}))
+            await stack.enter_async_context(await asyncio.start_unix_server(program.serve, folder / "monitor"))
+        yield Bed(driver, programs)
+    async with asyncio.timeout(5):
+        await asyncio.gather(*(guest for program in programs.values() for guest in program.guests))
+
+
+async def test_it_is_told_alone_and_keeps_nobody_waiting(bed: Bed) -> None:
+    for name in ("vm1", "vm3"):
+        bed.programs[name].deaf = True
+    began = monotonic()
+    assert await bed.told() == {
+        "vm1": ("unresponsive", SILENT),
+        "vm2": ("running", ""),
+        "vm3": ("unresponsive", SILENT),
+    }
+    assert monotonic() - began < 0.8, "they were asked one after the other"
+
+
+async def test_a_moment_is_waited_for_and_when_it_answers_it_runs(bed: Bed) -> None:
+    program = bed.programs["vm1"]
+    assert (await bed.told())["vm1"] == ("running", "")
+    program.deaf = True
+    assert (await bed.told())["vm1"] == ("running", ""), "it may be busy"
+    await asyncio.sleep(1.0)
+    assert (await bed.told())["vm1"] == ("unresponsive", SILENT)
+    state = (await bed.driver.machines())["vm1"]
+    assert state.serving == "a" and state.memory_used is None
+    program.deaf = False
+    assert (await bed.told())["vm1"] == ("running", "")
+
+
+async def test_a_monitor_that_serves_somebody_else_is_not_silent(bed: Bed) -> None:
+    assert (await bed.told())["vm1"] == ("running", "")
+    async with bed.driver._vm("vm1").monitor.session() as session:
+        for _ in range(6):
+            await session.execute("query-migrate")
+            assert (await bed.told())["vm1"] == ("running", "")
+    bed.programs["vm1"].slow = 0.2
+    assert (await bed.told())["vm1"] == ("running", "")
+
+
+async def test_nobody_starts_holds_or_discards_what_may_run(bed: Bed) -> None:
+    bed.programs["vm1"].deaf = True
+    machine = bed.driver._vm("vm1").known().machine
+    target = Target(memory=["tcp:127.0.0.1:1"])
+    calls: list[Callable[[], Awaitable[object]]] = [
+        lambda: bed.driver.start(machine, LAN, "a"),
+        lambda: bed.driver.prepare(machine, LAN, "a", "m1", Tuning()),
+        lambda: bed.driver.hold("vm1"),
+        lambda: bed.driver.discard("vm1"),
+        lambda: anext(bed.driver.memory("vm1", "m1", target, Tuning())),
+        lambda: bed.driver.switchover("vm1", "m1"),
+        lambda: bed.driver.abort("vm1", "m1"),
+    ]
+    for call in calls:
+        with pytest.raises(MonitorAway, match="vm1: QEMU's monitor does not answer"):
+            await call()
+    assert bed.programs["vm1"].runs
+    bed.programs["vm1"].deaf = False
+    await bed.driver.abort("vm1", "m1")
+    assert bed.driver._vm("vm1").known().move is None and (await bed.told())["vm1"] == ("running", "")
+
+
+async def test_a_stop_ends_it(bed: Bed) -> None:
+    bed.programs["vm1"].deaf = True
+    await bed.driver.stop("vm1")
+    assert not bed.programs["vm1"].runs and (await bed.told())["vm1"][0] == "stopped"
+
+
+async def test_what_came_here_is_ended_by_an_abort_and_what_has_left_by_a_discard(bed: Bed) -> None:
+    bed.keep("vm1", Move(name="m1", role="incoming"))
+    bed.keep("vm2", Move(name="m1", role="outgoing", handed=Figures()))
+    bed.keep("vm3", Move(name="m1", role="outgoing", handed=Figures(), tuning=Tuning(post_copy=True)))
+    for program in bed.programs.values():
+        program.deaf = True
+    await bed.driver.abort("vm1", "m1")
+    await bed.driver.discard("vm2")
+    with pytest.raises(MonitorAway):
+        await bed.driver.discard("vm3")  # the destination may need some of its memory
+    assert [name for name, program in bed.programs.items() if program.runs] == ["vm3"]
+
+
+async def test_only_one_whose_memory_is_on_the_way_is_taken_to_wait_for_it(bed: Bed) -> None:
+    bed.programs["vm1"].deaf = True
+    bed.keep("vm1", Move(name="m1", role="arrived", tuning=Tuning(post_copy=True)))
+    assert (await bed.told())["vm1"] == ("running", DEAF)
+    bed.driver._vm("vm1").arrived("m0")
+    assert (await bed.told())["vm1"] == ("running", DEAF)
+    bed.driver._vm("vm1").arrived("m1")
+    assert (await bed.told())["vm1"] == ("unresponsive", SILENT)
+
+
+async def test_a_record_that_cannot_be_read_is_told_of_that_machine_alone(bed: Bed) -> None:
+    (bed.driver.folder("vm1") / "machine.json").write_text("{")
+    told = await bed.told()
+    assert told["vm1"][0] == "unresponsive" and "cannot be read" in told["vm1"][1]
+    assert told["vm2"] == ("running", "")

@@ -1,0 +1,149 @@
+"""What follows from a desired state: peers, connections, octets, and the texts for nft and charon."""
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.ipsec import Intent, Peer, intent, mtu
+from agents.ipsec.connections import CHILD, ESP, IKE, PREFIX, connections, leads, name
+from agents.ipsec.credentials import CredentialsError, read
+from agents.ipsec.daemon import DEAD, configuration
+from agents.ipsec.guard import GUARD
+from tests.unit.agents.desires import desired, endpoint, remote
+
+sites = st.integers(min_value=2, max_value=250)
+
+
+# --- Who has a tunnel to whom
+
+
+def test_one_tunnel_per_cloudlet_however_many_pools() -> None:
+    far, same = remote(endpoint(2)), remote(endpoint(3))
+    here = remote(endpoint(9, vtep="192.0.2.1"))  # a second LAN of this cloudlet, in the same pool
+    found = intent(desired(endpoint(1, remotes=[far, same]), endpoint(4, 2, remotes=[same, here])))
+    assert found == Intent("c1", "192.0.2.1", (Peer("ce2", "192.0.2.2"), Peer("ce3", "192.0.2.3")))
+
+
+def test_no_pool_no_tunnel() -> None:
+    assert intent(desired(endpoint(1))).peers == ()
+    assert connections(intent(desired())) == {}
+
+
+@given(st.sets(sites, min_size=2, max_size=6))
+def test_both_ends_mean_the_same_tunnel_and_one_leads(members: set[int]) -> None:
+    ends = {
+        n: Intent(f"c{n}", f"192.0.2.{n}", tuple(Peer(f"c{m}", f"192.0.2.{m}") for m in members - {n})) for n in members
+    }
+    for one, other in combinations(sorted(members), 2):
+        here = connections(ends[one])[f"{PREFIX}c{other}"]
+        there = connections(ends[other])[f"{PREFIX}c{one}"]
+        assert (here["local_addrs"], here["remote_addrs"]) == (there["remote_addrs"], there["local_addrs"])
+        assert (here["local"]["id"], here["remote"]["id"]) == (there["remote"]["id"], there["local"]["id"])
+        child, mirror = here["children"][CHILD], there["children"][CHILD]
+        assert (child["local_ts"], child["remote_ts"]) == (mirror["remote_ts"], mirror["local_ts"])
+        assert child["esp_proposals"] == mirror["esp_proposals"] and child["start_action"] == "trap"
+        peers = Peer(f"c{other}", f"192.0.2.{other}"), Peer(f"c{one}", f"192.0.2.{one}")
+        assert leads(ends[one], peers[0]) is not leads(ends[other], peers[1])
+        assert {child["dpd_action"], mirror["dpd_action"]} == {"restart", "clear"}
+    assert all(len(connections(end)) == len(members) - 1 for end in ends.values())
+
+
+def test_a_peer_has_to_prove_its_own_name() -> None:
+    (connection,) = connections(Intent("c1", "192.0.2.1", (Peer("c2", "192.0.2.2"),))).values()
+    assert connection["remote"] == {"auth": "pubkey", "id": "fqdn:c2"}
+    assert connection["children"][CHILD]["remote_ts"] == ["192.0.2.2/32"]
+    assert name(Peer("c2", "192.0.2.2")) == "weft-c2"
+
+
+@pytest.mark.parametrize("proposal", [*IKE, *ESP])
+def test_proposals_are_aead_with_elliptic_curves_and_nothing_else(proposal: str) -> None:
+    words = proposal.split("-")
+    allowed = {"aes256gcm16", "aes128gcm16", "chacha20poly1305", "prfsha256", "prfsha384", "x25519", "ecp384", "ecp256"}
+    assert set(words) <= allowed and len(words) == len(set(words))
+    assert set(words) & {"x25519", "ecp384", "ecp256"}, "no group: no forward secrecy when keys are changed"
+
+
+# --- Octets
+
+
+@pytest.mark.parametrize(
+    ("packet", "on_wire"),
+    [
+        # IP 20 + UDP 8 (RFC 3948) + SPI and sequence 8 + IV 8 + the packet and 2, up to a multiple of 4 + ICV 16
+        (20, 20 + 8 + 8 + 8 + 24 + 16),
+        (62, 20 + 8 + 8 + 8 + 64 + 16),
+        (63, 20 + 8 + 8 + 8 + 68 + 16),
+        (1400, 1464),
+        (1438, 1500),
+        (1439, 1504),
+    ],
+)
+def test_what_a_packet_becomes(packet: int, on_wire: int) -> None:
+    assert mtu.on_wire(packet) == on_wire
+
+
+@given(st.integers(min_value=576, max_value=65535))
+def test_the_longest_that_fits_fits_and_no_longer_one(path: int) -> None:
+    longest = mtu.protected(path)
+    assert mtu.on_wire(longest) <= path < mtu.on_wire(longest + 1)
+
+
+@pytest.mark.parametrize(("path", "lan"), [(1500, 1350), (1464, 1350), (1463, 1348), (1400, 1288), (9000, 1350)])
+def test_what_is_left_for_a_lan(path: int, lan: int) -> None:
+    assert mtu.lan(path) == lan
+
+
+def test_only_lans_that_are_too_long_are_shortened() -> None:
+    state = desired(endpoint(1), endpoint(2, 2, mtu=1280))
+    assert [e.mtu for e in mtu.within(state, 1500).endpoints] == [1350, 1280]
+    assert [e.mtu for e in state.endpoints] == [1450, 1280]
+    assert mtu.within(state, 1500).model_copy(update={"endpoints": state.endpoints}) == state
+
+
+# --- Texts
+
+
+def test_a_dead_peer_is_known_in_twelve_seconds() -> None:
+    assert 5 < DEAD <= 12
+    text = configuration(Path("/run/v"), kernel=False)
+    assert "retransmit_timeout = 1.0" in text and "retransmit_tries = 3" in text and "retransmit_base = 1.3" in text
+
+
+def test_the_backend_is_the_kernels_or_charons_own() -> None:
+    texts = {kernel: configuration(Path("/run/v"), kernel).partition("plugins {")[0] for kernel in (True, False)}
+    assert "kernel-libipsec kernel-netlink" in texts[False], "the one that comes first is taken"
+    assert "libipsec" not in texts[True] and "kernel-netlink" in texts[True]
+    assert "unix:///run/v" in configuration(Path("/run/v"), kernel=True)
+
+
+def test_the_guard_is_one_table_that_replaces_itself() -> None:
+    assert GUARD.count("{") == GUARD.count("}") and "delete" not in GUARD, "its counters go on"
+    assert [GUARD.count(f"flush chain inet weft-ipsec {chain}\n") for chain in ("output", "input")] == [1, 1]
+    assert GUARD.count("udp dport 4789") == 4 and GUARD.count(" drop\n") == 2
+
+
+# --- Credentials
+
+
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n"
+KEY = "-----BEGIN PRIVATE KEY-----\nbm8=\n-----END PRIVATE KEY-----\n"
+CHAIN = CERTIFICATE.replace("bm8=", "YWE=") + CERTIFICATE.replace("bm8=", "YmI=")
+
+
+def test_the_three_files(tmp_path: Path) -> None:
+    with pytest.raises(CredentialsError, match=r"key\.pem: no such file"):
+        read(tmp_path)
+    for file, text in (("key.pem", KEY), ("certificate.pem", CERTIFICATE), ("chain.pem", CHAIN * 2)):
+        (tmp_path / file).write_text(text)
+    found = read(tmp_path)
+    assert (found.key, len(found.authorities)) == (KEY.encode(), 2), "each once"
+    assert KEY[30:40] not in repr(found), "a key is in no log"
+    (tmp_path / "chain.pem").write_text("nothing")
+    with pytest.raises(CredentialsError, match=r"chain\.pem: no certificate in it"):
+        read(tmp_path)
+    (tmp_path / "key.pem").write_text(KEY.replace("PRIVATE", "ENCRYPTED PRIVATE"))
+    with pytest.raises(CredentialsError, match=r"key\.pem: no private key in it"):
+        read(tmp_path)

@@ -1,0 +1,22 @@
+"""`python -m tests.unit.agents.moves.process CLOUDLET DIRECTORY ORDER`: one agent's part in moves as a process, which
+can be killed. It carries out one order, and is answered whatever it says."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from controller.wire.moves import Order
+from tests.unit.agents.moves.region import Cloudlet
+
+
+async def main() -> None:
+    """Works until it is killed."""
+    name, directory, order = sys.argv[1:]
+    cloudlet = Cloudlet(name, Path(directory))
+    cloudlet.start()
+    cloudlet.order(Order.model_validate_json(order))
+    await asyncio.sleep(60)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

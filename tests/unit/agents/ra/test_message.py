@@ -1,0 +1,56 @@
+"""Router advertisements on the wire, and solicitations that are none."""
+
+from contextlib import suppress
+from ipaddress import IPv6Address, IPv6Network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.ra.message import Advertisement, MessageError, check, encode
+
+HOST, NOBODY = IPv6Address("fe80::1"), IPv6Address("::")
+ASKING = bytes((133, 0, 0, 0, 0, 0, 0, 0))
+SOURCE = bytes((1, 1)) + bytes(6)
+
+
+def test_an_advertisement_octet_by_octet() -> None:
+    told = Advertisement(bytes.fromhex("02005e000001"), IPv6Network("2001:db8:1::/64"), 1400, 1800)
+    assert encode(told).hex(" ", -4) == (
+        "86000000 40c00708 00000000 00000000 "  # 64 hops, M and O, 1800 s
+        "01010200 5e000001 "  # the router's Ethernet address
+        "05010000 00000578 "  # MTU 1400
+        "03044080 00278d00 00278d00 00000000 20010db8 00010000 00000000 00000000"  # on link, not autonomous
+    )
+
+
+def test_solicitations() -> None:
+    check(ASKING, NOBODY, 255)
+    check(ASKING + SOURCE, HOST, 255)
+    check(ASKING + bytes((200, 2)) + bytes(14) + SOURCE, HOST, 255)
+
+
+@pytest.mark.parametrize(
+    ("octets", "source", "hops", "reason"),
+    [
+        (ASKING, HOST, 254, "over a router"),
+        (ASKING[:7], HOST, 255, "no solicitation"),
+        (b"\x86" + ASKING[1:], HOST, 255, "no solicitation"),
+        (b"\x85\x01" + ASKING[2:], HOST, 255, "no solicitation"),
+        (ASKING + bytes((1, 0)), HOST, 255, "empty"),
+        (ASKING + bytes((1, 2)) + bytes(6), HOST, 255, "past the end"),
+        (ASKING + bytes((1,)), HOST, 255, "past the end"),
+        (ASKING + SOURCE, NOBODY, 255, "without an address"),
+    ],
+)
+def test_what_is_no_solicitation(octets: bytes, source: IPv6Address, hops: int, reason: str) -> None:
+    with pytest.raises(MessageError, match=reason):
+        check(octets, source, hops)
+
+
+@given(st.binary(max_size=100))
+def test_any_octets_are_refused_or_read(octets: bytes) -> None:
+    with suppress(MessageError):
+        check(octets, HOST, 255)
+    with suppress(MessageError):
+        check(ASKING + octets, HOST, 255)

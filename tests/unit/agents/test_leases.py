@@ -1,0 +1,340 @@
+"""One LAN's leases at an agent, over a real journal and a controller of the test's own."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from agents.backoff import Backoff
+from agents.controller import ControllerAway
+from agents.dhcp.leases import LeaseRefused, NoAnswer
+from agents.leases import journal as files
+from agents.leases import lan as timing
+from agents.leases.journal import Journal, JournalError
+from agents.leases.lan import Lan
+from controller.wire.delegations import Block, Client, Exchange, Exchanged, Known
+from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
+from tests.unit.agents.desires import endpoint
+
+LAN = endpoint(1)
+Start = Callable[..., Awaitable[Lan]]
+
+
+def request(number: int, address: str | None = None, **more: object) -> LeaseRequest:
+    return LeaseRequest(endpoint="e1", mac=f"02:00:5e:00:00:{number:02x}", address=address).model_copy(update=more)
+
+
+class Plan:
+    """A controller that gives what is asked for, from `room` blocks on, and knows the devices that it is told of."""
+
+    def __init__(self, room: int = 4) -> None:
+        self.room, self.up, self.devices = room, True, list[Known]()
+        self.said: list[Exchange] = []
+        self.given: list[int] = []
+        self.next = Exchanged(lease_seconds=600)
+
+    async def exchange(self, exchange: Exchange) -> Exchanged:
+        await asyncio.sleep(0)
+        if not self.up:
+            raise ControllerAway("not there")
+        self.said.append(exchange)
+        if self.next.anew or self.next.resync:
+            answer, self.next = self.next, Exchanged(lease_seconds=600)
+            return answer
+        fresh = list(range(len(self.given), min(self.room, len(self.given) + exchange.want)))
+        self.given += fresh
+        return Exchanged(
+            lease_seconds=600,
+            acked=exchange.entries[-1].version if exchange.entries else exchange.acked,
+            blocks=[Block(number=n, first=8 * n, pairs=8) for n in fresh],
+            known=[d for d in self.devices if any(c in (d.md, d.vm) for c in exchange.ask)],
+            forgotten=exchange.forget,
+        )
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Site:
+    """An agent's directory, and the agent that works in it."""
+
+    def __init__(self, path: Path, plan: Plan, clock: Clock) -> None:
+        self.path, self.plan, self.clock = path, plan, clock
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Lan]:
+        lan = Lan(LAN, self.path / "state", self.plan, self.clock)
+        task = asyncio.create_task(lan.run())
+        try:
+            yield lan
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            await lan.close()
+
+    async def settled(self, lan: Lan) -> None:
+        async with asyncio.timeout(5):
+            while lan._account.due:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    (tmp_path / "boot").write_text(secrets.token_hex(18))
+
+    def opened(path: Path) -> Journal:
+        return Journal(path, tmp_path / "run", tmp_path / "boot")
+
+    monkeypatch.setattr(timing, "Journal", opened)
+    monkeypatch.setattr(timing, "PAUSE", 0.001)
+    return Site(tmp_path, Plan(), Clock())
+
+
+async def lease(lan: Lan, number: int) -> LeaseGrant:
+    offered = await lan.offer(request(number))
+    granted = await lan.grant(request(number, offered.address))
+    assert granted == offered
+    return granted
+
+
+async def test_new_clients_are_answered_and_the_controller_hears_of_them(site: Site) -> None:
+    async with site.running() as lan:
+        first, second = await lease(lan, 1), await lease(lan, 2)
+        assert (first.address, second.address) == ("10.1.0.2", "10.1.0.4")
+        assert (first.kind, first.seconds, first.prefix_length, first.gateway) == ("md", 600, 24, "10.1.0.1")
+        await site.settled(lan)
+    told = {entry.number: (entry.mac, entry.left) for sent in site.plan.said for entry in sent.entries}
+    assert told == {0: (request(1).mac, 601), 1: (request(2).mac, 601)}
+
+
+async def test_new_clients_are_answered_while_the_controller_is_away(site: Site) -> None:
+    async with site.running() as lan:
+        await lease(lan, 1)
+        await site.settled(lan)
+        site.plan.up = False
+        assert (await lease(lan, 2)).address == "10.1.0.4"
+        assert (await lan.grant(request(1, "10.1.0.2", renewing=True))).address == "10.1.0.2"
+        site.plan.up = True
+        await site.settled(lan)
+    assert {entry.number for sent in site.plan.said for entry in sent.entries} == {0, 1}
+
+
+async def test_a_machine_gets_the_address_above_its_devices(site: Site) -> None:
+    md, vm = Client(mac=request(1).mac), Client(mac=request(2).mac)
+    site.plan.devices = [Known(device="m1", number=None, md=md, vm=vm)]
+    async with site.running() as lan:
+        machine = await lease(lan, 2)
+        device = await lease(lan, 1)
+        assert (machine.address, machine.kind, machine.device) == ("10.1.0.3", "vm", "m1")
+        assert (device.address, device.kind, device.device) == ("10.1.0.2", "md", "m1")
+        site.plan.up = False
+        site.clock.now += 700
+        assert (await lease(lan, 2)).address == "10.1.0.3", "what was heard is remembered"
+
+
+async def test_a_machine_that_is_expected_is_known_when_it_comes(site: Site) -> None:
+    md, vm = Client(mac=request(1).mac), Client(mac=request(2).mac)
+    async with site.running() as lan:
+        await lease(lan, 9)
+        await site.settled(lan)
+        site.plan.devices = [Known(device="m1", number=1, md=md, vm=vm)]
+        await lan.meet(vm)
+        site.plan.up = False
+        site.clock.now += 300  # a long copy
+        machine = await lease(lan, 2)
+        assert (machine.address, machine.kind, machine.device) == ("10.1.0.5", "vm", "m1")
+
+
+async def test_a_machine_that_was_taken_for_a_device_moves_with_its_next_lease_only(site: Site) -> None:
+    async with site.running() as lan:
+        await lease(lan, 9)
+        await site.settled(lan)
+        site.plan.up = False
+        taken = await lease(lan, 2)
+        assert (taken.address, taken.kind) == ("10.1.0.4", "md")
+        md, vm = Client(mac=request(1).mac), Client(mac=request(2).mac)
+        lan._book.learn(Known(device="m1", number=None, md=md, vm=vm), site.clock.now)
+        assert (await lan.grant(request(2, "10.1.0.4", renewing=True))).address == "10.1.0.4"
+        again = await lease(lan, 2)
+        assert (again.kind, again.device) == ("vm", "m1") and again.address != "10.1.0.5"
+
+
+async def test_a_released_address_is_nobody_elses_before_its_time_is_over(site: Site) -> None:
+    site.plan.room = 1
+    async with site.running() as lan:
+        for number in range(8):
+            await lease(lan, number)
+        await site.settled(lan)
+        with pytest.raises(LeaseRefused, match="no pair"):
+            await lan.offer(request(20))
+        await lan.release(LeaseRelease(endpoint="e1", address="10.1.0.8", mac=request(3).mac))
+        await site.settled(lan)
+        with pytest.raises(LeaseRefused):
+            await lan.offer(request(20))
+        site.clock.now += 601
+        site.plan.devices = []
+        async with asyncio.timeout(5):
+            while True:
+                with suppress(LeaseRefused):
+                    assert (await lease(lan, 20)).address == "10.1.0.2", "that of whoever was away for longest"
+                    break
+                await asyncio.sleep(0.01)
+
+
+async def test_nothing_is_leased_by_a_request_for_another_address(site: Site) -> None:
+    async with site.running() as lan:
+        await lease(lan, 1)
+        assert (await lan.grant(request(1, "10.1.0.8"))).address == "10.1.0.2"
+        version = lan._book.version
+        assert (await lan.grant(request(1, "10.1.0.3"))).address == "10.1.0.2"
+        assert lan._book.version == version
+        site.plan.up = False
+        with suppress(LeaseRefused, NoAnswer):
+            await lan.offer(request(30))
+        with pytest.raises(NoAnswer, match="may be this client's"):
+            await lan.grant(request(40, "10.1.0.200", renewing=True))
+
+
+async def test_what_was_acknowledged_survives_and_goes_on(site: Site) -> None:
+    async with site.running() as lan:
+        await lease(lan, 1)
+        await site.settled(lan)
+        site.plan.up = False
+        await lease(lan, 2)
+        incarnation = lan._book.incarnation
+    async with site.running() as lan:
+        assert lan._book.incarnation == incarnation
+        assert (await lan.grant(request(2, "10.1.0.4", renewing=True))).address == "10.1.0.4"
+        assert (await lease(lan, 3)).address == "10.1.0.6"
+        site.plan.up = True
+        await site.settled(lan)
+    assert {entry.number for sent in site.plan.said for entry in sent.entries} == {0, 1, 2}
+
+
+async def test_after_a_start_of_the_machine_only_what_is_certain_is_given(site: Site) -> None:
+    async with site.running() as lan:
+        await lease(lan, 1)
+        await site.settled(lan)
+        incarnation = lan._book.incarnation
+    (site.path / "boot").write_text("another")
+    site.plan.up, site.clock.now = False, 5.0
+    async with site.running() as lan:
+        assert lan._book.incarnation != incarnation
+        assert (await lan.grant(request(1, "10.1.0.2", renewing=True))).address == "10.1.0.2"
+        with pytest.raises((NoAnswer, LeaseRefused)):
+            await lan.offer(request(2))
+        site.plan.up = True
+        async with asyncio.timeout(5):
+            while not lan._book.room.free:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert (await lease(lan, 2)).address == "10.1.0.34", "from blocks that are new"
+        site.clock.now += 606
+        await lan._exchange(Backoff())
+        lan._wake.set()
+        assert 0 in lan._book.room.held, "what has rested is used again"
+
+
+async def test_an_older_copy_of_the_journal_is_told_from_the_latest(site: Site) -> None:
+    path = site.path / "state/e1.journal"
+    async with site.running() as lan:
+        await lease(lan, 1)
+        await site.settled(lan)
+        incarnation, copy = lan._book.incarnation, path.read_bytes()
+        await lease(lan, 2)
+    path.write_bytes(copy)
+    async with site.running() as lan:
+        assert lan._book.incarnation != incarnation
+
+
+async def test_another_incarnation_when_the_controller_says_so(site: Site) -> None:
+    async with site.running() as lan:
+        await lease(lan, 1)
+        await site.settled(lan)
+        incarnation = lan._book.incarnation
+        site.plan.next = Exchanged(lease_seconds=600, anew=True)
+        await lan._exchange(Backoff())
+        lan._wake.set()
+        assert lan._book.incarnation != incarnation
+        assert (await lan.grant(request(1, "10.1.0.2", renewing=True))).address == "10.1.0.2"
+
+
+async def test_everything_is_told_again_to_a_controller_that_has_forgotten(site: Site) -> None:
+    async with site.running() as lan:
+        await lease(lan, 1)
+        await site.settled(lan)
+        site.plan.next = Exchanged(lease_seconds=600, resync=True)
+        await lan._exchange(Backoff())
+        lan._wake.set()
+        await site.settled(lan)
+        last = [sent for sent in site.plan.said if sent.blocks is not None][-1]
+        assert (last.blocks, last.acked, [entry.number for entry in last.entries]) == ([0, 1], 0, [0])
+
+
+# --- The journal
+
+
+async def test_a_torn_end_is_what_nobody_heard_of(tmp_path: Path) -> None:
+    path, run, boot = tmp_path / "a.journal", tmp_path / "run", tmp_path / "boot"
+    boot.write_text("one")
+    journal = Journal(path, run, boot)
+    assert not journal.proven
+    await journal.keep([("pair", "1", {"a": 1}), ("pair", "2", [2])])
+    await journal.keep([("pair", "1", None), ("pair", "3", "ü")])
+    await journal.close()
+    whole = path.read_bytes()
+    for cut in range(len(whole) - 1, len(whole) - 30, -7):
+        path.write_bytes(whole[:cut])
+        again = Journal(path, tmp_path / "elsewhere", boot)
+        assert again.records == {("pair", "2"): [2]} and not again.proven
+        await again.close()
+    path.write_bytes(whole)
+    assert Journal(path, run, boot).records == {("pair", "2"): [2], ("pair", "3"): "ü"}
+
+
+async def test_many_who_wait_are_written_at_once_and_the_file_stays_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "boot").write_text("one")
+    syncs: list[int] = []
+    real = os.fdatasync
+
+    def counting(file: int) -> None:
+        syncs.append(file)
+        real(file)
+
+    monkeypatch.setattr(os, "fdatasync", counting)
+    monkeypatch.setattr(files, "SLACK", 50)
+    journal = Journal(tmp_path / "a.journal", tmp_path / "run", tmp_path / "boot")
+    await asyncio.gather(*(journal.keep([("pair", str(n % 7), n)]) for n in range(100)))
+    assert len(syncs) <= 3
+    for n in range(500):
+        await journal.keep([("pair", str(n % 7), n)])
+    await journal.close()
+    assert len((tmp_path / "a.journal").read_text().splitlines()) < 100
+    again = Journal(tmp_path / "a.journal", tmp_path / "run", tmp_path / "boot")
+    assert again.proven and sorted(again.records.values()) == list(range(493, 500))
+
+
+async def test_a_disk_that_is_full_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "boot").write_text("one")
+    journal = Journal(tmp_path / "a.journal", tmp_path / "run", tmp_path / "boot")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(JournalError, match="No space left"):
+            await journal.keep([("pair", "1", 1)])
+    await journal.keep([("pair", "2", 2)])
+    await journal.close()
+    assert Journal(tmp_path / "a.journal", tmp_path / "run", tmp_path / "boot").records == {
+        ("pair", "1"): 1,
+        ("pair", "2"): 2,
+    }

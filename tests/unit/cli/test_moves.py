@@ -1,0 +1,94 @@
+"""`weft move`: what is asked, and what is said."""
+
+import json
+from typing import Any
+
+import httpx
+
+from tests.unit.cli.conftest import Controller, Weft
+
+FIGURES: dict[str, Any] = {"done": 1 << 20, "total": 1 << 21, "wire": 1 << 19, "paused_ms": 41.0}
+STEP: dict[str, Any] = {
+    "step": "switchover",
+    "undoing": False,
+    "state": "done",
+    "detail": "",
+    "figures": FIGURES,
+    "began_at": "2026-01-01T00:00:00Z",
+    "ended_at": "2026-01-01T00:00:01Z",
+    "seconds": 0.25,
+}
+MOVE: dict[str, Any] = {
+    "name": "move-1",
+    "vm": "v1",
+    "device": "m1",
+    "source": "c1",
+    "destination": "c2",
+    "endpoint": "c2-lan",
+    "state": "done",
+    "step": "normal",
+    "reason": "",
+    "asked_by": "operator",
+    "keep": False,
+    "at": "c2-lan",
+    "address": "10.2.0.3",
+    "new_address": "10.2.0.3",
+    "pool": None,
+    "order": 8,
+    "seconds": 12.5,
+    "figures": {"memory": FIGURES},
+    "created_at": "2026-01-01T00:00:00Z",
+    "changed_at": "2026-01-01T00:00:00Z",
+    "ended_at": "2026-01-01T00:00:00Z",
+    "steps": [STEP, STEP | {"step": "abort", "undoing": True, "detail": "c2"}],
+}
+
+
+def stream(*moves: dict[str, Any]) -> httpx.Response:
+    content = "".join(f"event: move\ndata: {json.dumps(move)}\n\n" for move in moves)
+    return httpx.Response(200, text=content, headers={"Content-Type": "text/event-stream"})
+
+
+def test_start(controller: Controller, weft: Weft) -> None:
+    controller.answers["POST", "/api/v1/moves"] = MOVE | {"state": "waiting"}
+    result = weft("move", "start", "v1", "c2-lan", "--linger", "5", "--keep")
+    assert controller.body == {"vm": "v1", "endpoint": "c2-lan", "keep": True, "linger": 5.0, "reason": ""}
+    assert result.code == 0 and "move-1: v1 is to move to c2-lan" in result.out
+
+
+def test_list_and_show(controller: Controller, weft: Weft) -> None:
+    controller.answers["GET", "/api/v1/moves"] = {"items": [MOVE], "next": None}
+    line = weft("move", "list", "--vm", "v1").out.splitlines()[1].split()
+    assert line[:6] == ["move-1", "v1", "c1", "c2", "done", "normal"] and line[6:8] == ["12.5", "s"]
+    assert controller.last.url.params["vm"] == "v1"
+    controller.answers["GET", "/api/v1/moves/move-1"] = MOVE
+    shown = weft("move", "show", "move-1").out
+    assert "41 ms" in shown and "1 MiB" in shown and "undo: abort" in shown
+    assert weft("move", "show", "move-1", "-o", "json").json == MOVE
+
+
+def test_watch_says_each_step_once_and_how_it_ended(controller: Controller, weft: Weft) -> None:
+    moving = MOVE | {"state": "moving", "step": "memory", "steps": [STEP]}
+    controller.answers["GET", "/api/v1/moves/move-1"] = lambda request: stream(moving, MOVE)
+    result = weft("move", "watch", "move-1")
+    assert result.code == 0 and result.out.count("switchover") == 1
+    assert result.out.splitlines()[-1] == "move-1 is done after 12.5 s: v1 is at c2-lan, known by 10.2.0.3"
+    undone = MOVE | {"state": "undone", "at": "c1-lan", "reason": "no room"}
+    controller.answers["GET", "/api/v1/moves/move-1"] = lambda request: stream(undone)
+    result = weft("move", "watch", "move-1")
+    assert result.code == 1 and "no room" in result.err
+    controller.answers["GET", "/api/v1/moves/move-1"] = lambda request: stream(moving, MOVE)
+    documents = [json.loads(line) for line in weft("move", "watch", "move-1", "-o", "json").out.splitlines()]
+    assert documents == [moving, MOVE]
+
+
+def test_cancel_and_evacuate(controller: Controller, weft: Weft) -> None:
+    controller.answers["DELETE", "/api/v1/moves/move-1"] = MOVE | {"state": "undoing"}
+    assert weft("move", "cancel", "move-1").out == "move-1 is undoing\n"
+    answer = {"moves": [MOVE], "moving": ["v2"], "stranded": []}
+    controller.answers["POST", "/api/v1/cloudlets/c1/evacuation"] = answer
+    result = weft("cloudlet", "evacuate", "c1")
+    assert result.code == 0 and "move-1" in result.out and "v2" in result.out
+    controller.answers["POST", "/api/v1/cloudlets/c1/evacuation"] = answer | {"stranded": ["v3"]}
+    result = weft("cloudlet", "evacuate", "c1")
+    assert result.code == 1 and "cannot leave c1: v3" in result.err

@@ -1,0 +1,106 @@
+"""Rows for any table, made from what the database says of it: as it is now, whatever the models are."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, MetaData, Table, inspect
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.types import JSON, Boolean, Date, DateTime, Float, Integer, LargeBinary
+
+Rows = dict[str, list[dict[str, Any]]]
+"""By table; in no order."""
+
+DAY = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def tables(connection: Connection) -> list[Table]:
+    """All tables but Alembic's own, those that others refer to first."""
+    metadata = MetaData()
+    metadata.reflect(connection)
+    return [table for table in metadata.sorted_tables if table.name != "alembic_version"]
+
+
+def add(connection: Connection, number: int) -> None:
+    """Adds a row to every table: every other number with NULL where that is allowed."""
+    for table in tables(connection):
+        literals = _literals(connection, table.name)
+        row = {column.name: _value(column, number, literals.get(column.name, [])) for column in table.columns}
+        for part, whole, size in _quotients(connection, table.name):
+            row[whole] = row[part] * size
+        bare = {name: None if table.columns[name].nullable else value for name, value in row.items()}
+        try:
+            with connection.begin_nested():
+                connection.execute(table.insert().values(bare if number % 2 else row))
+        except IntegrityError:
+            if not number % 2:
+                raise
+            connection.execute(table.insert().values(row))  # a constraint wants one of them
+
+
+def read(connection: Connection) -> Rows:
+    """Everything that is there."""
+    return {t.name: [dict(row._mapping) for row in connection.execute(t.select())] for t in tables(connection)}
+
+
+def common(one: Rows, other: Rows) -> tuple[Rows, Rows]:
+    """What both have tables and columns for, in an order of its own."""
+    shared = {name: one[name][0].keys() & other[name][0].keys() for name in one if one[name] and other.get(name)}
+    return _only(one, shared), _only(other, shared)
+
+
+def lost(before: Rows, after: Rows) -> set[str]:
+    """Tables and columns (`table.column`) that are not there any more."""
+    gone = before.keys() - after.keys()
+    both = [name for name in before if before[name] and after.get(name)]
+    return gone | {f"{name}.{column}" for name in both for column in before[name][0].keys() - after[name][0].keys()}
+
+
+def _only(rows: Rows, columns: Mapping[str, Iterable[str]]) -> Rows:
+    chosen = {name: [{c: row[c] for c in sorted(columns[name])} for row in rows[name]] for name in columns}
+    return {name: sorted(found, key=repr) for name, found in chosen.items()}
+
+
+def _literals(connection: Connection, table: str) -> dict[str, list[Any]]:
+    """The words and numbers that constraints name, by column."""
+    found: dict[str, list[Any]] = {}
+    for check in inspect(connection).get_check_constraints(table):
+        text = str(check["sqltext"])
+        words = re.findall(r"'([^']+)'", text)
+        numbers = [int(n) for n in re.findall(r"\b\d+\b", text)] if re.search(r"\bIN\b|\bANY\b", text) else []
+        if words or numbers:
+            found[re.findall(r"\w+", text)[0]] = words or numbers
+    return found
+
+
+def _quotients(connection: Connection, table: str) -> list[tuple[str, str, int]]:
+    """Constraints of the form `part = whole / size`."""
+    checks = (str(check["sqltext"]) for check in inspect(connection).get_check_constraints(table))
+    found = (re.fullmatch(r"(\w+) = \(?(\w+) / (\d+)\)?", check) for check in checks)
+    return [(one[1], one[2], int(one[3])) for one in found if one]
+
+
+def _value(column: Any, number: int, allowed: list[Any]) -> Any:
+    """What refers to a row of another table refers to that of the same number."""
+    if column.foreign_keys:
+        return _value(next(iter(column.foreign_keys)).column, number, [])
+    if allowed:
+        return allowed[number // 2 % len(allowed)]
+    match column.type:
+        case Boolean():
+            return bool(number & 2)
+        case Integer():
+            return number + 1
+        case Float():
+            return float(number)
+        case DateTime():
+            at = DAY + timedelta(seconds=number)
+            return at if column.type.timezone else at.replace(tzinfo=None)
+        case Date():
+            return date(2026, 1, 1) + timedelta(days=number)
+        case LargeBinary():
+            return b"\x00\xff" * number
+        case JSON():
+            return [number, "ä"]
+    return f"{number}-{column.name}"[: column.type.length]

@@ -1,0 +1,377 @@
+"""Requests that are too large, too slow, too many or not what they seem, sent to the controller as it listens."""
+
+import asyncio
+import json
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from controller.app import create_app
+from controller.core.intent import Cloudlet, State
+from controller.core.tokens import digest
+from controller.main import open_sockets, server
+from controller.region import Region
+from controller.settings import Settings
+from controller.wire.flavours import Flavour
+from tests.unit.controller.conftest import ADMIN, problem
+
+BEARER = f"Authorization: Bearer {ADMIN}\r\n"
+OPERATOR = {"Authorization": f"Bearer {ADMIN}"}
+AGENT = {"Authorization": "Bearer the-credential-of-c1"}
+JSON = {"Content-Type": "application/json"}
+
+
+@dataclass
+class Listening:
+    """A controller that listens, and what is inside."""
+
+    port: int
+    region: Region
+    http: httpx.AsyncClient
+
+    async def raw(self, *pieces: bytes | str, pause: float = 0.0) -> str:
+        """All that comes back for these bytes until the connection is closed."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            for piece in pieces:
+                writer.write(piece if isinstance(piece, bytes) else piece.encode())
+                await writer.drain()
+                await asyncio.sleep(pause)
+            return (await reader.read()).decode()
+        except ConnectionError:
+            return ""
+        finally:
+            writer.close()
+
+
+Listen = Callable[..., AbstractAsyncContextManager[Listening]]
+
+
+@pytest.fixture
+def listen(tmp_path: Path, migrated: Path) -> Listen:
+    shutil.copy(migrated, tmp_path / "weft.db")
+    (tmp_path / "admin").write_text(ADMIN)
+
+    @asynccontextmanager
+    async def listening(**options: Any) -> AsyncIterator[Listening]:
+        url = f"sqlite+aiosqlite:///{tmp_path}/weft.db"
+        settings = Settings(database_url=url, admin_token_file=tmp_path / "admin", listen="127.0.0.1:0", **options)
+        sockets, app = open_sockets(settings), create_app(settings)
+        port = sockets[0].getsockname()[1]
+        async with app.router.lifespan_context(app):
+            serving = server(app, settings)
+            task = asyncio.create_task(serving.serve(sockets=sockets))
+            region: Region = app.state.region
+            cloudlet = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", State.ACTIVE, digest("the-credential-of-c1"))
+            await region.changes.make(lambda intent: intent.with_cloudlet(cloudlet), "test")
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False) as http:
+                try:
+                    yield Listening(port, region, http)
+                finally:
+                    region.stopping.set()
+                    serving.should_exit = True
+                    await task
+
+    return listening
+
+
+def head(path: str = "/api/v1/vcps", method: str = "POST", more: str = BEARER) -> str:
+    return f"{method} {path} HTTP/1.1\r\nHost: c\r\n{more}"
+
+
+# -- slow -----------------------------------------------------------------------------------------------------------
+async def test_a_request_that_does_not_arrive_in_time_is_ended(listen: Listen) -> None:
+    half = json.dumps({"name": "blue"}).encode()[:5]
+    body = head() + "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+    slow: list[tuple[list[bytes | str], float]] = [
+        ([], 0.0),  # nothing at all
+        ([head()], 0.0),  # a head without an end
+        ([head(), *(["X: y\r\n"] * 40)], 0.05),  # slow loris: another line just in time
+        ([body, *([half] * 15)], 0.1),  # the same in the body
+        ([head() + "Transfer-Encoding: chunked\r\n\r\n", *(["1\r\n \r\n"] * 15)], 0.1),
+    ]
+    async with listen(request_seconds=0.5) as controller:
+        for pieces, pause in slow:
+            began = time.monotonic()
+            async with asyncio.timeout(5):
+                answer = await controller.raw(*pieces, pause=pause)
+            assert time.monotonic() - began >= 0.45
+            assert answer == "" or "408 " in answer.splitlines()[0], answer
+            if answer:
+                assert "application/problem+json" in answer and "did not arrive within" in answer
+        assert (await controller.http.get("/healthz")).status_code == 200
+        assert "blue" not in controller.region.intent.vcps
+
+
+async def test_who_takes_no_answer_is_left(listen: Listen) -> None:
+    """The answer fills the sockets' buffers, and nobody reads."""
+    async with listen(request_seconds=0.5) as controller:
+        reader, writer = await asyncio.open_connection("127.0.0.1", controller.port, limit=1024)
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        with pytest.raises(ConnectionError):
+            async with asyncio.timeout(10):
+                while True:
+                    writer.write((head("/openapi.json", "GET", "") + "\r\n").encode() * 20)
+                    await writer.drain()
+                    await asyncio.sleep(0.01)
+        writer.close()
+
+
+async def test_a_stream_lasts(listen: Listen) -> None:
+    """What is slow because there is nothing to say is not cut."""
+    async with listen(request_seconds=0.3) as controller, controller.http.stream(
+        "GET", "/api/v1/agent/desired", headers=AGENT
+    ) as stream:  # fmt: skip
+        lines = stream.aiter_lines()
+        assert [line async for line in _until_empty(lines)]
+        await asyncio.sleep(1.0)
+        await controller.http.post("/api/v1/vcps", json={"name": "blue"}, headers=OPERATOR)
+        assert not stream.is_closed
+
+
+async def _until_empty(lines: AsyncIterator[str]) -> AsyncIterator[str]:
+    async for line in lines:
+        if not line:
+            return
+        yield line
+
+
+# -- many -----------------------------------------------------------------------------------------------------------
+async def test_connections_of_one_peer_are_counted_and_forgotten(listen: Listen) -> None:
+    async with listen(peer_connections=3) as controller:
+        held = [await asyncio.open_connection("127.0.0.1", controller.port) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        refused = await controller.raw(head("/healthz", "GET", "") + "\r\n")
+        assert " 503 " in refused.splitlines()[0] and "retry-after: 5" in refused
+        assert "3 connections from 127.0.0.1 already" in refused
+        for _, writer in held:
+            writer.close()
+        await asyncio.sleep(0.1)
+        assert (await controller.http.get("/healthz")).status_code == 200
+
+
+async def test_connections_in_all_are_counted(listen: Listen) -> None:
+    async with listen(connections=2) as controller:
+        held = [await asyncio.open_connection("127.0.0.1", controller.port) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        assert "There are 2 connections already" in await controller.raw(head("/healthz", "GET", "") + "\r\n")
+        for _, writer in held:
+            writer.close()
+
+
+async def test_a_guesser_is_slowed_down_and_nobody_else(listen: Listen) -> None:
+    """From one address: tokens that are no good, and those that are."""
+    async with listen(stranger_rate=0.1, caller_rate=1000) as controller:
+        assert (await controller.http.get("/api/v1/vcps", headers=OPERATOR)).status_code == 200
+        for number in range(3):
+            await controller.http.get("/api/v1/vcps", headers={"Authorization": f"Bearer guess-{number}"})
+        answer = await controller.http.get("/api/v1/vcps", headers={"Authorization": "Bearer guess"})
+        problem(answer, 429, reason="too many requests")
+        assert 1 <= int(answer.headers["retry-after"]) <= 10
+        forged = {"X-Forwarded-For": "198.51.100.1", "Forwarded": "for=198.51.100.2", "X-Real-IP": "198.51.100.3"}
+        assert (await controller.http.get("/healthz", headers=forged)).status_code == 429
+        for _ in range(20):
+            assert (await controller.http.get("/api/v1/vcps", headers=OPERATOR)).status_code == 200
+            assert (await controller.http.get("/api/v1/agent/none", headers=AGENT)).status_code == 404
+
+
+async def test_each_caller_has_a_rate(listen: Listen) -> None:
+    async with listen(caller_rate=1) as controller:
+        answers = [await controller.http.get("/api/v1/agent/none", headers=AGENT) for _ in range(12)]
+        assert [answer.status_code for answer in answers[:10]] == [404] * 10 and answers[-1].status_code == 429
+        assert (await controller.http.get("/api/v1/vcps", headers=OPERATOR)).status_code == 200, "another has another"
+
+
+async def test_a_token_that_is_revoked_is_a_stranger_s_again_and_lets_nobody_in(listen: Listen) -> None:
+    async with listen() as controller:
+        body = {"name": "t1", "role": "viewer", "seconds": 600}
+        made = (await controller.http.post("/api/v1/tokens", json=body, headers=OPERATOR)).json()
+        mine = {"Authorization": f"Bearer {made['token']}"}
+        assert (await controller.http.get("/api/v1/vcps", headers=mine)).status_code == 200
+        await controller.http.delete("/api/v1/tokens/t1", headers=OPERATOR)
+        assert (await controller.http.get("/api/v1/vcps", headers=mine)).status_code == 401
+
+
+# -- large ----------------------------------------------------------------------------------------------------------
+async def test_bodies_have_the_size_that_their_route_needs(listen: Listen) -> None:
+    async with listen() as controller:
+        half = b"#" * (512 * 1024)
+        post = controller.http.post
+        problem(await post("/api/v1/vcps", content=half, headers=OPERATOR | JSON), 413, reason="262144")
+        problem(await post("/api/v1/policy/check", content=half), 413, reason="262144")
+        problem(await post("/api/v1/agent/reports", content=half), 413, reason="262144")
+        problem(await post("/api/v1/enrolments", content=half), 413, reason="262144")
+        text = {"Content-Type": "text/plain"}
+        assert (await post("/api/v1/policy/check", content=half, headers=OPERATOR | text)).status_code == 422
+        problem(await post("/api/v1/agent/reports", content=half, headers=AGENT | JSON), 400, reason="not JSON")
+        huge = b"#" * (4 * 1024 * 1024 + 1)
+        problem(await post("/api/v1/policy/check", content=huge, headers=OPERATOR | text), 413, reason="4194304")
+        problem(await post("/api/v1/agent/reports", content=huge, headers=AGENT | JSON), 413, reason="4194304")
+
+
+async def test_a_body_without_an_end_is_not_read_for_ever(listen: Listen) -> None:
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while sent < 200 * 2**20:
+            yield b"[" * 65536
+            sent += 65536
+
+    async with listen() as controller:
+        try:
+            answer = await controller.http.post("/api/v1/vcps", content=endless(), headers=OPERATOR | JSON)
+            assert answer.status_code == 413
+        except httpx.TransportError:
+            pass  # the connection was closed on what was still being sent
+        assert sent < 64 * 2**20
+
+
+BOMBS = {
+    "arrays": "[" * 100_000,
+    "arrays that end": "[" * 5_000 + "]" * 5_000,
+    "objects": '{"a":' * 5_000 + "1" + "}" * 5_000,
+    "surrogates and depth": '["\\ud800",' + "[" * 5_000,
+    "whole number": "1" * 5_000,
+    "negative": "-" + "9" * 200,
+    "fraction": "0." + "1" * 5_000,
+    "exponent": "1e" + "9" * 200,
+    "not a number": "NaN",
+    "infinite": "[-Infinity]",
+    "UTF-16": '{"name":"x"}'.encode("utf-16"),
+    "UTF-32": '{"name":"x"}'.encode("utf-32-le"),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+async def test_json_bombs(listen: Listen, bomb: str) -> None:
+    value = BOMBS[bomb]
+    whole = value if isinstance(value, bytes) else f'{{"name": "blue", "description": {value}}}'.encode()
+    async with listen() as controller:
+        for path, who in (("/api/v1/vcps", OPERATOR), ("/api/v1/agent/reports", AGENT), ("/api/v1/enrolments", {})):
+            answer = await controller.http.post(path, content=whole, headers=who | JSON)
+            problem(answer, 400, reason="The body ")
+            assert len(answer.content) < 1000
+
+
+YAML = {
+    "laughs": "a: &a [x,x,x,x,x,x,x,x,x]\n"
+    + "".join(f"{c}: &{c} [{','.join([f'*{b}'] * 9)}]\n" for b, c in zip("abcdefgh", "bcdefghi", strict=True)),
+    "merge": "a: &a {x: 1}\nb: {<<: *a}\n",
+    "itself": "a: &a [*a]\n",
+    "object": "a: !!python/object/apply:os.system ['id']\n",
+    "deep": "a: " + "[" * 50_000,
+    "number": "a: " + "1" * 100_000,
+    "documents": "---\na: 1\n" * 10_000,
+}
+
+
+@pytest.mark.parametrize("bomb", YAML)
+async def test_yaml_bombs(listen: Listen, bomb: str) -> None:
+    async with listen() as controller:
+        for verb in ("check", "plan", "apply", "test"):
+            began = time.process_time()
+            answer = await controller.http.post(
+                f"/api/v1/policy/{verb}", content=YAML[bomb].encode(), headers=OPERATOR | {"Content-Type": "text/yaml"}
+            )
+            problem(answer, 422)
+            assert time.process_time() - began < 2
+        assert not controller.region.intent.vcps
+
+
+# -- not what it seems ------------------------------------------------------------------------------------------------
+PATHS = [
+    "/api/v1/vcps/..%2ftokens",
+    "/api/v1/vcps/%2e%2e/tokens",
+    "/api/v1/agent/../tokens",
+    "/api/v1/./vcps",
+    "/api/v1/vcps/a%00b",
+    "/api/v1/vcps/a%0d%0aX:%20y",
+    "/api/v1/vcps/a%1b%5b31m",
+    "/api/v1/vcps/%252e%252e",
+    "/api/v1/vcps/a%5cb",
+    "/api/v1/vcps/a\\b",
+    "/api/v1/vcps/a;b=c",
+    "/api/v1/vcps/%ff%fe",
+    "/api/v1/vcps/%c2%9b31m",
+    "/api/v1/vcps/%c0%ae%c0%ae",
+]
+
+
+async def test_paths_with_two_meanings_are_refused(listen: Listen) -> None:
+    async with listen() as controller:
+        for path in PATHS:
+            answer = await controller.raw(head(path, "GET", BEARER + "Connection: close\r\n") + "\r\n")
+            assert answer.startswith("HTTP/1.1 400 ") and "The path has" in answer, (path, answer)
+            assert "\x1b" not in answer and "\x9b" not in answer
+        for path in ("//api/v1/vcps", "/api/v1//vcps", "/API/v1/vcps", "/api/v1/vcps/", "/api/v1/vcps/\uff42lue", "/x"):
+            answer2 = await controller.http.get(path, headers=OPERATOR)
+            assert answer2.status_code in (404, 422), path
+
+
+HEADS = {
+    "two lengths": "Content-Length: 2\r\nContent-Length: 20\r\n",
+    "a length and chunks": "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n",
+    "chunks of another kind": "Transfer-Encoding: gzip, chunked\r\n",
+    "a negative length": "Content-Length: -1\r\n",
+    "a length with a sign": "Content-Length: +2\r\n",
+    "two hosts": "Content-Length: 2\r\nHost: other\r\n",
+    "two callers": "Content-Length: 2\r\nAuthorization: Bearer x\r\n",
+    "two types": "Content-Length: 2\r\nContent-Type: application/json\r\nContent-Type: text/plain\r\n",
+    "a folded line": "Content-Length: 2\r\nX: a\r\n b: c\r\n\tContent-Length: 5\r\nContent-Length: 5\r\n",
+    "a space before the colon": "Content-Length : 2\r\n",
+    "a bare line feed in a value": "Content-Length: 2\r\nX: a\x00b\r\n",
+}
+
+
+@pytest.mark.parametrize("trick", HEADS)
+async def test_heads_with_two_meanings_are_refused(listen: Listen, trick: str) -> None:
+    """And what follows on the connection, which one of the readings would take for a request, is not read."""
+    smuggled = head("/api/v1/vcps/blue", "DELETE") + "\r\n"
+    async with listen() as controller:
+        await controller.http.post("/api/v1/vcps", json={"name": "blue"}, headers=OPERATOR)
+        answer = await controller.raw(head() + HEADS[trick] + "\r\n0\r\n\r\n" + smuggled)
+        status = answer.split()[1]
+        assert status in ("400", "501"), answer
+        assert answer.count("HTTP/1.1 ") == 1 and "application/problem+json" in answer, answer
+        assert "blue" in controller.region.intent.vcps
+
+
+async def test_heads_have_a_size(listen: Listen) -> None:
+    async with listen() as controller:
+        many = "".join(f"X-{n}: y\r\n" for n in range(200))
+        for status, more in (("431", many), ("431", f"X: {'y' * 17_000}\r\n"), ("431", f"X: {'y' * 200_000}")):
+            answer = await controller.raw(head("/healthz", "GET", more) + "\r\n")
+            assert answer == "" or answer.split()[1] == status, answer
+            assert answer == "" or "application/problem+json" in answer
+        assert (await controller.raw(head(f"/x?{'y' * 9000}", "GET", "") + "\r\n")).split()[1] == "414"
+        assert (await controller.http.get("/healthz")).status_code == 200
+
+
+async def test_a_host_or_a_forwarded_header_changes_nothing(listen: Listen) -> None:
+    forged = {
+        "Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https",
+        "X-Forwarded-Prefix": "/evil", "X-Original-URL": "/api/v1/tokens", "X-Rewrite-URL": "/api/v1/tokens",
+        "X-HTTP-Method-Override": "DELETE", "X-Forwarded-User": "admin", "X-Weft-Trusted": "1",
+    }  # fmt: skip
+    async with listen() as controller:
+        for path in ("/openapi.json", "/healthz", "/api/v1/vcps", "/api/v1/nothing"):
+            plain = await controller.http.get(path, headers=OPERATOR)
+            answer = await controller.http.get(path, headers=OPERATOR | forged)
+            assert (answer.status_code, answer.content) == (plain.status_code, plain.content)
+            assert "evil" not in str(answer.headers)
+        assert (await controller.http.get("/api/v1/vcps", headers=forged)).status_code == 401
+
+
+async def test_an_upgrade_is_not_taken(listen: Listen) -> None:
+    async with listen() as controller:
+        upgrade = "Connection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\n"
+        answer = await controller.raw(head("/healthz", "GET", upgrade) + "\r\n")
+        assert answer.split()[1] in ("200", "400"), answer

@@ -1,0 +1,376 @@
+"""Neighbours through the API: who is told to probe whom, what reports become, silence, and looking back."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from controller import neighbour_history as rolling
+from controller import neighbours as work
+from controller.core.neighbour_history import HOUR, LATE, start
+from controller.db import bandwidths, neighbours
+from controller.db.base import now
+from controller.db.neighbour_history import NeighbourHistoryRow
+from lab.patience import eventually
+from tests.unit.controller.conftest import Controller, Start, problem
+from tests.unit.controller.fake_agent import FakeAgent
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "PAUSE", 0.01)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Moves time forward for all that has to do with neighbours."""
+
+    class Clock:
+        ahead = timedelta()
+
+        def forward(self, **by: float) -> None:
+            self.ahead += timedelta(**by)
+
+        def now(self) -> datetime:
+            return now() + self.ahead
+
+    clock = Clock()
+    for module in (work, rolling, neighbours, __import__("controller.api.neighbours", fromlist=["now"])):
+        monkeypatch.setattr(module, "now", clock.now)
+    return clock
+
+
+def measured(number: int, neighbour: str, median: float | None = 10.0, **more: Any) -> dict[str, Any]:
+    times = {} if median is None else {"min_ms": median / 2, "median_ms": median, "p95_ms": median * 2, "jitter_ms": 1}
+    basics = {"age": max(0.0, 30.0 - number), "method": "icmp", "sent": 5, "received": 0 if median is None else 5}
+    return {"number": number, "neighbour": neighbour, **basics, **times, **more}
+
+
+async def send(
+    agent: FakeAgent, cloudlet: str, *rounds: dict[str, Any], run: str = "r1", **more: Any
+) -> httpx.Response:
+    body = {"cloudlet": cloudlet, "run": run, "measurements": list(rounds), **more}
+    return await agent.http.post("/api/v1/agent/neighbours", json=body, headers=agent.headers)
+
+
+async def told(agent: FakeAgent, cloudlet: str, *rounds: dict[str, Any], **more: Any) -> None:
+    answer = await send(agent, cloudlet, *rounds, **more)
+    assert answer.status_code == 204, answer.text
+
+
+async def listed(controller: Controller, **query: Any) -> dict[tuple[str, str], Any]:
+    return {(n["cloudlet"], n["neighbour"]): n for n in (await controller.get("/neighbours", **query))["items"]}
+
+
+async def events(controller: Controller, count: int) -> list[dict[str, Any]]:
+    """The events about neighbours, once there are that many."""
+    async with asyncio.timeout(5):
+        while True:
+            page = await controller.get("/events", limit=1000)
+            found = [e for e in page["items"] if e["type"].startswith("neighbour-")]
+            if len(found) >= count:
+                return found
+            await asyncio.sleep(0.02)
+
+
+async def two(controller: Controller) -> tuple[FakeAgent, FakeAgent]:
+    agents = await controller.agent("c1", 1), await controller.agent("c2", 2)
+    await controller.post("/vcps", {"name": "blue"})
+    for name in ("c1-lan", "c2-lan"):
+        await controller.post("/vcps/blue/members", {"endpoint": name})
+    return agents
+
+
+async def test_presence_is_announced_to_those_who_share_a_pool_and_to_nobody_else(controller: Controller) -> None:
+    one, two_ = await two(controller)
+    three = await controller.agent("c3", 3)
+    document = await one.probes("c2")
+    assert (document.cloudlet, document.vtep, document.candidates[0].vtep) == ("c1", "192.0.2.1", "192.0.2.2")
+    assert (document.probe_seconds, document.report_seconds, document.echoes) == (60.0, 60.0, 5)
+    await three.probes()
+    assert len(three.candidates) == 1
+    before, version = len(two_.candidates), two_.documents[-1].version
+    await controller.post("/vcps/blue/members", {"endpoint": "c3-lan"})
+    await asyncio.gather(one.probes("c2", "c3"), two_.probes("c1", "c3"), three.probes("c1", "c2"))
+    assert len(two_.candidates) == before + 1 and two_.documents[-1].version > version, "one document for one change"
+    await controller.post("/cloudlets/c3/drain", status=200)
+    await asyncio.gather(one.probes("c2"), two_.probes("c1"), three.probes())
+
+
+async def test_who_comes_near_is_announced_without_a_new_desired_state(controller: Controller) -> None:
+    one = await controller.agent("c1", 1, place={"latitude": 45.0, "longitude": -75.0})
+    await controller.agent("c9", 9, place={"latitude": 46.0, "longitude": -75.0})
+    await one.probes()
+    version = one.documents[-1].version
+    two_ = await controller.agent("c2", 2, place={"latitude": 45.005, "longitude": -75.0})
+    await asyncio.gather(one.probes("c2"), two_.probes("c1"))
+    assert one.documents[-1].version == version
+    await controller.delete("/endpoints/c2-lan")
+    await controller.delete("/cloudlets/c2")
+    await one.probes()
+    assert one.documents[-1].version == version
+
+
+async def test_a_stream_that_has_its_desired_state_still_gets_its_candidates(controller: Controller) -> None:
+    one, _ = await two(controller)
+    again = FakeAgent(controller.http, one.headers["Authorization"].removeprefix("Bearer "))
+    await controller.follow(again, (await one.document(0)).version)
+    await again.probes("c2")
+    assert again.documents == []
+
+
+async def test_a_report_becomes_the_current_value_and_history(controller: Controller) -> None:
+    one, _ = await two(controller)
+    await told(
+        one, "c1", measured(0, "c2", 10.0, age=30), measured(1, "c2", None), measured(2, "c2", 12.0, method="udp")
+    )
+    (found,) = (await listed(controller)).values()
+    assert found["median_ms"] == 12.0 and found["method"] == "udp" and not found["stale"]
+    assert found["loss"] == pytest.approx(2 / 9) and not found["possible"], "a lost round is not forgotten at once"
+    past = (await controller.get("/neighbours/history", cloudlet="c1", neighbour="c2"))["items"]
+    assert [p["median_ms"] for p in past] == [10.0, None, 12.0] and [p["loss"] for p in past] == [0, 1, 0]
+    await told(one, "c1", measured(3, "c2", 12.0))
+    assert (await listed(controller, possible=True)).keys() == {("c1", "c2")}
+    matrix = await controller.get("/neighbours/matrix", vcp="blue")
+    assert matrix == {"cloudlets": ["c1", "c2"], "median_ms": {"c1": {"c2": 12.0}}}
+    async with controller.region.database.read() as session:
+        assert await neighbours.medians(session, "c2") == {"c1": 12.0}
+
+
+async def test_what_is_sent_again_is_not_taken_twice(controller: Controller) -> None:
+    one, _ = await two(controller)
+    first = [measured(n, "c2", 10.0 + n) for n in range(3)]
+    await asyncio.gather(told(one, "c1", *first), told(one, "c1", *first), told(one, "c1", *first[:1]))
+    await told(one, "c1", *first[1:], measured(7, "c2"), dropped=4)
+    await told(one, "c1", measured(7, "c2"), dropped=4)
+    history = "/neighbours/history"
+    assert len((await controller.get(history, cloudlet="c1", neighbour="c2"))["items"]) == 4
+    await told(one, "c1", measured(0, "c2"), run="r2", dropped=1)
+    assert len((await controller.get(history, cloudlet="c1", neighbour="c2"))["items"]) == 5
+    async with controller.region.database.read() as session:
+        from controller.db import reporters
+
+        heard = await reporters.get(session, "c1")
+    assert heard is not None and (heard.run, heard.number, heard.dropped, heard.dropped_now) == ("r2", 0, 5, 1)
+
+
+async def test_a_report_is_answered_when_it_is_committed_and_refused_when_it_cannot_be(
+    controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = await two(controller)
+
+    async def broken(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(neighbours, "save", broken)
+        answer = await send(one, "c1", measured(0, "c2"))
+    problem(answer, 503, reason="database")
+    assert answer.headers["retry-after"] == "10"
+    assert await listed(controller) == {}
+    with monkeypatch.context() as patch:
+        patch.setattr(work, "MOST_WAITING", -1)
+        problem(await send(one, "c1", measured(0, "c2")), 503, reason="Too many")
+    await told(one, "c1", measured(0, "c2"))
+    assert len(await listed(controller)) == 1
+
+
+async def test_what_cannot_be_is_refused_and_strangers_are_passed_over(controller: Controller) -> None:
+    one, two_ = await two(controller)
+    problem(await send(two_, "c1", measured(0, "c2")), 403, "cloudlet", "another cloudlet")
+    for wrong in ({"received": 6}, {"median_ms": 1.0}, {"min_ms": None}, {"age": -1}, {"received": 0}):
+        problem(await send(one, "c1", measured(0, "c2") | wrong), 422)
+    await told(one, "c1", measured(0, "nobody"), measured(1, "c1"), measured(2, "c2"))
+    assert (await listed(controller)).keys() == {("c1", "c2")}
+    metrics = (await controller.http.get("/metrics")).text
+    assert 'weft_neighbour_rounds_total{outcome="unknown"} 2.0' in metrics
+
+
+async def test_who_falls_silent_is_no_place_to_move_to_and_it_is_told_once(controller: Controller, clock: Any) -> None:
+    one, _ = await two(controller)
+    await told(one, "c1", measured(0, "c2", age=0))
+    (event,) = await events(controller, 1)
+    assert (event["type"], event["text"]) == ("neighbour-possible", "c1: c2 is a possible neighbour now")
+    clock.forward(seconds=170)
+    await controller.region.neighbours.sweep()
+    assert (await listed(controller))["c1", "c2"]["possible"]
+    clock.forward(seconds=20)
+    found = (await listed(controller))["c1", "c2"]
+    assert found["stale"] and not found["possible"], "even before anybody sweeps"
+    for _ in range(2):
+        await controller.region.neighbours.sweep()
+    (event,) = (await events(controller, 2))[1:]
+    assert event["type"] == "neighbour-lost"
+    assert event["text"] == "c1: c2 is no possible neighbour any more: nothing was heard of them"
+    await told(one, "c1", measured(1, "c2", 160.0))
+    assert not (await listed(controller))["c1", "c2"]["possible"], "after a silence it has to earn it again"
+    clock.forward(days=2)
+    controller.region.neighbours._turn = 0
+    await controller.region.neighbours.sweep()
+    assert await listed(controller) == {}
+
+
+async def test_an_old_round_that_was_kept_back_makes_nobody_possible(controller: Controller) -> None:
+    one, _ = await two(controller)
+    await told(one, "c1", measured(0, "c2", 10.0, age=600))
+    found = (await listed(controller))["c1", "c2"]
+    assert found["stale"] and not found["possible"]
+    await told(one, "c1", measured(1, "c2", 10.0, age=0))
+    assert len(await events(controller, 1)) == 1, "the only news is the second round's"
+
+
+async def test_a_storm_of_changes_is_told_in_few_events(controller: Controller) -> None:
+    pairs = [((f"c{i}", "x"), True) for i in range(200)] + [(("c1", f"n{i}"), False) for i in range(50)]
+    controller.region.neighbours._tell(pairs, "because")
+    assert len(await events(controller, 60)) == 60
+    controller.region.neighbours._pace._since -= 5
+    controller.region.neighbours._tell([(("c2", "y"), True)], "because")
+    latest = (await events(controller, 61))[-1]
+    assert latest["data"] == {"neighbours": ["y"], "untold": 141}
+
+
+async def rows(controller: Controller, span: int) -> list[NeighbourHistoryRow]:
+    from sqlalchemy import select
+
+    async with controller.region.database.read() as session:
+        query = select(NeighbourHistoryRow).where(NeighbourHistoryRow.span == span).order_by(NeighbourHistoryRow.at)
+        return list(await session.scalars(query))
+
+
+async def test_rounds_become_hours_and_days_and_are_thrown_away_in_time(controller: Controller, clock: Any) -> None:
+    one, _ = await two(controller)
+    midnight = start(now(), 86400) + timedelta(days=1)
+    clock.ahead = midnight + timedelta(minutes=1) - now()
+    number = 0
+    for hour in range(30):
+        clock.ahead = midnight + timedelta(hours=hour, minutes=2) - now()
+        await told(one, "c1", *(measured(number + i, "c2", 10.0 + hour, age=60 - 20 * i) for i in range(3)))
+        number += 3
+    clock.forward(hours=1, seconds=LATE.total_seconds())
+    for _ in range(8):
+        await controller.region.neighbours.sweep()
+    hours = await rows(controller, 3600)
+    assert [(h.rounds, h.sent, h.median_ms, h.p95_ms) for h in hours] == [
+        (3, 15, 10.0 + i, 20.0 + 2 * i) for i in range(30)
+    ]
+    (day,) = await rows(controller, 86400)
+    assert day.at.astimezone(UTC) == midnight and day.rounds == 72 and day.median_ms == 21.5
+    kept = await rows(controller, 0)
+    assert 60 <= len(kept) <= 75 and min(r.at for r in kept).astimezone(UTC) > clock.now() - timedelta(hours=25)
+    past = await controller.get("/neighbours/history", cloudlet="c1", neighbour="c2", span="hour", limit=7)
+    more = await controller.get("/neighbours/history", cloudlet="c1", neighbour="c2", span="hour", cursor=past["next"])
+    assert [p["at"] for p in past["items"] + more["items"]] == sorted(
+        h.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for h in hours
+    )
+    clock.forward(days=31)
+    await told(one, "c1", measured(number, "c2"))
+    clock.forward(hours=2)
+    for _ in range(130):
+        await controller.region.neighbours.sweep()
+    assert len(await rows(controller, 3600)) == 1 and len(await rows(controller, 0)) <= 1
+    assert [d.rounds for d in await rows(controller, 86400)] == [72, 18]
+
+
+async def test_what_comes_late_is_rolled_up_again_and_doing_it_twice_changes_nothing(
+    controller: Controller, clock: Any
+) -> None:
+    one, _ = await two(controller)
+    hour = start(now(), HOUR) + timedelta(days=1)
+    clock.ahead = hour + timedelta(minutes=10) - now()
+    await told(one, "c1", measured(0, "c2", 10.0))
+    clock.forward(hours=1)
+    await controller.region.neighbours.sweep()
+    assert [(h.rounds, h.median_ms) for h in await rows(controller, HOUR)] == [(1, 10.0)]
+    await told(one, "c1", measured(1, "c2", 20.0, age=3500))
+    for _ in range(3):
+        await controller.region.neighbours.sweep()
+    assert [(h.rounds, h.median_ms) for h in await rows(controller, HOUR)] == [(2, 15.0)]
+
+
+async def test_what_is_left_of_a_cloudlet_goes_with_it(controller: Controller) -> None:
+    one, two_ = await two(controller)
+    await told(one, "c1", measured(0, "c2"))
+    await told(two_, "c2", measured(0, "c1"))
+    async with controller.region.database.write() as session:
+        await bandwidths.record(session, "c1", "c2", 1_000_000, 1.0)
+    await controller.post("/cloudlets/c2/drain", status=200)
+    await controller.delete("/cloudlets/c2")
+    await controller.region.neighbours.sweep()
+    assert await listed(controller) == {} and [r.cloudlet for r in await rows(controller, 0)] == ["c1"]
+    assert (await controller.get("/neighbours/bandwidths"))["items"] == []
+
+
+async def test_bandwidth_is_what_moves_found(controller: Controller) -> None:
+    await two(controller)
+    for bytes, seconds in ((1_000_000, 1.0), (1_000_000, 0.5)):
+        async with controller.region.database.write() as session:
+            await bandwidths.record(session, "c1", "c2", bytes, seconds)
+    (found,) = (await controller.get("/neighbours/bandwidths", cloudlet="c1"))["items"]
+    assert found["moves"] == 2 and found["bits_per_second"] == 12e6 and found["last_seconds"] == 0.5
+    assert (await controller.get("/neighbours/bandwidths", cloudlet="c2"))["items"] == []
+
+
+async def test_lists_come_in_pages_and_filters_hold(controller: Controller) -> None:
+    agents = [await controller.agent(f"c{n}", n) for n in (1, 2, 3)]
+    for number, agent in enumerate(agents, 1):
+        others = [f"c{n}" for n in (1, 2, 3) if n != number]
+        await told(agent, f"c{number}", *(measured(i, name, 100.0 * number) for i, name in enumerate(others)))
+    seen: list[Any] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = await controller.get("/neighbours", limit=2, **cursor)
+        seen += [(n["cloudlet"], n["neighbour"]) for n in page["items"]]
+        if not page["next"]:
+            break
+        cursor = {"cursor": page["next"]}
+    assert seen == [(a, b) for a in ("c1", "c2", "c3") for b in ("c1", "c2", "c3") if a != b]
+    assert (await listed(controller, possible=True)).keys() == {("c1", "c2"), ("c1", "c3")}
+    assert (await listed(controller, possible=False, neighbour="c1")).keys() == {("c2", "c1"), ("c3", "c1")}
+    assert await listed(controller, stale=True) == {}
+    problem(await controller.http.get("/api/v1/neighbours/history?cloudlet=c1&neighbour=c7"), 404)
+    problem(await controller.http.get("/api/v1/neighbours/matrix?vcp=none"), 404)
+    for cursor_ in ("YQ==", "!"):
+        problem(await controller.http.get("/api/v1/neighbours", params={"cursor": cursor_}), 422, "cursor")
+    late = {"cloudlet": "c1", "neighbour": "c2", "since": "9999-12-31T23:59:59-10:00"}
+    problem(await controller.http.get("/api/v1/neighbours/history", params=late), 422, "since")
+
+
+async def test_values_survive_a_restart_and_the_stopping_controller_answers(start: Start) -> None:
+    async with start() as controller:
+        one, _ = await two(controller)
+        await told(one, "c1", measured(0, "c2"))
+        credential = one.headers
+        work.PAUSE = 30
+        waiting = asyncio.create_task(send(one, "c1", measured(1, "c2", 20.0)))
+        await eventually(lambda: controller.region.neighbours._arrivals)
+        controller.region.stopping.set()
+        assert (await waiting).status_code == 204
+    work.PAUSE = 0.01
+    async with start() as controller:
+        assert (await listed(controller))["c1", "c2"]["median_ms"] == 20.0
+        one.http, one.headers = controller.http, credential
+        await told(one, "c1", measured(1, "c2", 20.0))
+        assert len((await controller.get("/neighbours/history", cloudlet="c1", neighbour="c2"))["items"]) == 2
+
+
+async def test_two_controllers_on_one_database_take_a_round_once(start: Start) -> None:
+    async with start() as first:
+        one, two_ = await two(first)
+        await told(one, "c1", measured(0, "c2"))
+        async with start() as second:
+            there = FakeAgent(second.http, ""), FakeAgent(second.http, "")
+            there[0].headers, there[1].headers = one.headers, two_.headers
+            same = [measured(n, "c2") for n in range(1, 9)]
+            await asyncio.gather(*(told(agent, "c1", *same) for agent in (one, there[0]) for _ in range(3)))
+            new = [measured(n, "c1") for n in range(8)]
+            answers = await asyncio.gather(*(send(agent, "c2", *new) for agent in (two_, there[1])))
+            assert {answer.status_code for answer in answers} <= {204, 503}, (
+                "who is late with a first report comes again"
+            )
+            await asyncio.gather(told(two_, "c2", *new), told(there[1], "c2", *new))
+            for controller in (first, second):
+                for query, rounds in ((("c1", "c2"), 9), (("c2", "c1"), 8)):
+                    past = await controller.get("/neighbours/history", cloudlet=query[0], neighbour=query[1])
+                    assert len(past["items"]) == rounds

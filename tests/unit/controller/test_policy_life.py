@@ -1,0 +1,346 @@
+"""The life of a policy at the controller: planned, applied, followed, drifted, rolled back, and read at boot."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import update
+from sqlalchemy.pool import QueuePool
+
+from controller.core import policies
+from controller.db import pairs
+from controller.db.base import now
+from controller.db.leases import LeaseRow
+from controller.db.policies import PolicyRow
+from lab.patience import eventually
+from tests.unit.controller.conftest import Controller, Start, problem
+from tests.unit.controller.fake_routeserver import FakeRouteServer
+
+HEAD = "apiVersion: weft/v1\n"
+
+
+def pool(name: str, *members: int) -> str:
+    return f"  {name}:\n    members: [{', '.join(f'c{n}-lan' for n in members)}]\n"
+
+
+ONE = f"{HEAD}vcps:\n{pool('blue', 1, 2)}"
+TWO = f"{HEAD}vcps:\n{pool('blue', 1, 2, 3)}"
+THREE = f"{HEAD}vcps:\n{pool('blue', 1, 2)}{pool('red', 3)}"
+LABELS = f"{HEAD}vcps:\n  turin:\n    select: {{city: turin}}\n"
+
+
+@pytest.fixture
+async def region(controller: Controller) -> AsyncIterator[Controller]:
+    """Three active cloudlets."""
+    for number in (1, 2, 3):
+        await controller.cloudlet(f"c{number}", number)
+    yield controller
+
+
+async def ask(
+    controller: Controller, verb: str, text: str = "", tag: str | None = None, **query: Any
+) -> httpx.Response:
+    headers = {"content-type": "application/yaml"} | ({"If-Match": tag} if tag else {})
+    return await controller.http.post(f"/api/v1/policy/{verb}", content=text, headers=headers, params=query)
+
+
+async def done(controller: Controller, verb: str, text: str = "", **query: Any) -> Any:
+    answer = await ask(controller, verb, text, **query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def pools(controller: Controller) -> dict[str, list[str]]:
+    return {name: sorted(vcp.members) for name, vcp in sorted(controller.region.intent.vcps.items())}
+
+
+@pytest.mark.parametrize("verb", ["check", "test", "plan", "apply"])
+async def test_no_transaction_waits_for_a_policy_to_be_worked_out(
+    region: Controller, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large region takes longer than PostgreSQL lets a transaction be idle."""
+    database, worked_out = region.region.database, policies.apply
+    pools = [engine.pool for engine in (database.readers, database.writer)]
+
+    def apply(*arguments: Any, **options: Any) -> Any:
+        deadline = time.monotonic() + 5
+        while any(isinstance(pool, QueuePool) and pool.checkedout() for pool in pools):  # others', for a moment
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return worked_out(*arguments, **options)
+
+    monkeypatch.setattr(policies, "apply", apply)
+    await done(region, verb, ONE)
+
+
+async def lease(controller: Controller, device: str, kind: Any, endpoint: str) -> None:
+    """As if the device's MD or VM had asked for an address there."""
+    async with controller.region.database.write() as session:
+        pair = await pairs.of(session, endpoint, device) or await pairs.give(session, endpoint, device, 0)
+        number = controller.region.intent.endpoints[endpoint].prefix.split(".")[1]
+        address = f"10.{number}.0.{2 if kind == 'md' else 3}"
+        until = now() + timedelta(hours=1)
+        row = LeaseRow(pair=pair.id, endpoint=endpoint, device=device, kind=kind, address=address)
+        row.granted_at, row.expires_at = now(), until
+        session.add(row)
+
+
+async def test_a_plan_changes_nothing_and_its_application_does_just_that(
+    region: Controller, route_server: FakeRouteServer
+) -> None:
+    before = region.region.intent
+    planned = await done(region, "plan", ONE)
+    assert region.region.intent is before and (await region.get("/policy"))["text"] == ""
+    assert planned["plan"]["create"] == ["blue"] and len(planned["plan"]["join"]) == 2
+    assert planned["change"]["dry_run"] and planned["change"]["route_servers"][0]["route_server"] == "rs1"
+    assert (planned["revision"], planned["etag"], planned["generation"]) == (None, '"0-0"', before.generation)
+    applied = await done(region, "apply", ONE, tag=planned["etag"], planned=planned["planned"])
+    assert applied["plan"] == planned["plan"] and applied["revision"] == 1
+    assert pools(region) == {"blue": ["c1-lan", "c2-lan"]}
+    again = await done(region, "plan", ONE)
+    assert not any(again["plan"].values()) and again["etag"] == applied["etag"]
+
+
+async def test_a_plan_that_does_not_hold_any_more_is_told_so(region: Controller) -> None:
+    planned = (await done(region, "plan", ONE))["planned"]
+    await region.cloudlet("c4", 4)  # concerns nothing of it
+    await done(region, "apply", ONE, planned=planned, dry_run=True)
+    await region.post("/vcps", {"name": "blue"})
+    late = await ask(region, "apply", ONE, planned=planned)
+    problem(late, 409, None, f"The plan made at generation {planned.partition('-')[0]} does not hold any more")
+    assert pools(region) == {"blue": []}
+
+
+async def test_of_two_operators_at_once_one_gets_the_difference(region: Controller) -> None:
+    base = (await done(region, "apply", ONE))["etag"]
+    first, second = await asyncio.gather(ask(region, "apply", TWO, base), ask(region, "apply", THREE, base))
+    assert sorted([first.status_code, second.status_code]) == [200, 412]
+    late, other = (second, TWO) if second.status_code == 412 else (first, THREE)
+    problem(late, 412, None, "Yours is based on revision 1: bring the changes of the diff into yours")
+    diff = late.json()["diff"].splitlines()
+    assert diff[:2] == ["--- revision 1", "+++ revision 2"]
+    added = [line[1:] for line in diff[2:] if line.startswith("+")]
+    assert added and all(line in other.splitlines() for line in added)
+    assert (await region.get("/policy"))["text"] == other
+    stranger = await ask(region, "apply", ONE, '"beef-1"')
+    problem(stranger, 412, None, "based on one that was never in force here")
+    assert "diff" not in stranger.json()
+
+
+async def test_a_device_is_not_cut_off_from_its_vm_unless_somebody_says_so(region: Controller) -> None:
+    await done(region, "apply", TWO)
+    await region.post("/devices", {"name": "m1", "mac": "02:00:5e:00:00:01"})
+    await lease(region, "m1", "md", "c1-lan")
+    await lease(region, "m1", "vm", "c3-lan")
+    planned = await done(region, "plan", THREE)
+    cut = planned["disconnects"]
+    assert [(one["device"], one["md"], one["vm"], one["vcp"]) for one in cut] == [("m1", "c1-lan", "c3-lan", "blue")]
+    assert (cut[0]["at"]["line"], cut[0]["at"]["field"]) == (4, "vcps.blue.members")
+    for rehearsed in (False, True):
+        answer = await ask(region, "apply", THREE, dry_run=rehearsed)
+        problem(answer, 409, "vcps.blue.members", "would cut 1 device off from a running VM")
+    assert "c3-lan" in pools(region)["blue"]
+    await done(region, "apply", TWO + pool("red", 3))  # they still share blue
+    applied = await done(region, "apply", f"{HEAD}vcps: {{}}\n", allow_disconnect=True)
+    assert applied["disconnects"][0]["at"]["line"] == 2
+
+
+async def test_leases_that_another_address_plan_hits_are_named(region: Controller) -> None:
+    await region.post("/devices", {"name": "m1", "mac": "02:00:5e:00:00:01"})
+    await lease(region, "m1", "md", "c1-lan")
+    text = f"{HEAD}addresses:\n  lans:\n    c1-lan:\n      exclusions: [10.1.0.2-10.1.0.9]\nvcps: {{}}\n"
+    planned = await done(region, "plan", text)
+    assert [(one["device"], one["address"], one["why"]) for one in planned["leases"]] == [
+        ("m1", "10.1.0.2", "10.1.0.2 to 10.1.0.9 is not given out")
+    ]
+    assert [said["path"] for said in planned["plan"]["settings"]] == ["addresses.lans.c1-lan.exclusions"]
+    before = region.region.intent.generation
+    applied = await done(region, "apply", text)
+    assert applied["generation"] == before + 1 and region.region.intent.policy.addresses.lans
+
+
+async def test_a_policy_whose_tests_fail_is_refused_everywhere(region: Controller) -> None:
+    promise = "tests:\n  - name: apart\n    isolated: {from: c1-lan, to: c2-lan}\n"
+    text = ONE + promise
+    tested = await done(region, "test", text)
+    assert not tested["ok"] and tested["tests"][0]["outcome"] == "failed"
+    for verb in ("check", "plan", "apply"):
+        answer = await ask(region, verb, text)
+        problem(answer, 422, None, "test 'apart' failed")
+        assert answer.json()["errors"][0]["line"] == 6
+    assert (await done(region, "test", f"{HEAD}vcps:\n{pool('blue', 1)}{promise}"))["ok"]
+    await done(region, "apply", f"{HEAD}vcps:\n{pool('blue', 1)}{promise}")
+    problem(await ask(region, "apply", text), 422)
+
+
+async def test_history_and_going_back(region: Controller) -> None:
+    for number, text in enumerate((ONE, TWO, THREE), 1):
+        assert (await done(region, "apply", text))["revision"] == number
+    assert (await done(region, "apply", THREE))["revision"] == 3  # as it is, word for word: not kept again
+    commented = await done(region, "apply", f"# thrice\n{THREE}")
+    assert commented["revision"] == 4 and commented["generation"] == region.region.intent.generation
+    listed = (await region.get("/policy/revisions"))["items"]
+    assert [row["revision"] for row in listed] == [4, 3, 2, 1]
+    assert [row["in_force"] for row in listed] == [True, False, False, False]
+    assert listed[2]["summary"]["join"] == [{"vcp": "blue", "endpoint": "c3-lan"}]
+    assert len({row["generation"] for row in listed}) == 4
+    assert (await region.get("/policy/revisions/2"))["text"] == TWO
+    diff = await region.get("/policy/diff", before=1, after=2)
+    assert f"+{TWO.splitlines()[-1]}" in diff["diff"].splitlines()
+    rolled = await done(region, "rollback", revision=1)
+    assert rolled["revision"] == 5 and pools(region) == {"blue": ["c1-lan", "c2-lan"]}
+    row = await region.get("/policy/revisions/5")
+    assert (row["text"], row["note"], row["filename"]) == (ONE, "rollback to revision 1", "policy.yaml")
+    assert (await done(region, "rollback"))["revision"] == 6
+    assert (await region.get("/policy"))["text"] == f"# thrice\n{THREE}"
+    await region.delete("/endpoints/c3-lan")
+    problem(await ask(region, "rollback", revision=2), 422, None, "there is no endpoint 'c3-lan'")
+    problem(await ask(region, "rollback", revision=99), 404)
+
+
+async def test_nothing_to_go_back_to(controller: Controller) -> None:
+    problem(await ask(controller, "rollback"), 409, None, "nothing to go back to")
+
+
+async def test_a_policy_on_trial_that_is_rolled_back_is_withdrawn(region: Controller) -> None:
+    await done(region, "apply", ONE)
+    rules = region.region.intent.policy
+    text = f"{HEAD}neighbours:\n  probe_seconds: 30\nvcps:\n{pool('blue', 1, 2)}"
+    tried = await done(region, "apply", text, confirm_within=600)
+    assert tried["confirm_by"] and region.region.intent.policy.neighbours.probe_seconds == 30
+    problem(await ask(region, "apply", TWO), 409, None, "on trial")
+    await region.post(f"/changes/{tried['generation']}/rollback", status=200)
+    assert region.region.intent.policy == rules and (await region.get("/policy"))["text"] == ONE
+    row = await region.get("/policy/revisions/2")
+    assert row["withdrawn_at"] and not row["in_force"]
+
+
+async def test_the_inventory_is_followed_in_the_same_change(region: Controller, route_server: FakeRouteServer) -> None:
+    await done(region, "apply", LABELS + pool("blue", 1))
+    assert pools(region) == {"blue": ["c1-lan"], "turin": []}
+    answer = await region.http.patch("/api/v1/cloudlets/c1", json={"labels": {"city": "turin"}})
+    assert answer.status_code == 200 and answer.json()["followed"]["join"] == [{"vcp": "turin", "endpoint": "c1-lan"}]
+    assert pools(region)["turin"] == ["c1-lan"]
+    rehearsed = await region.http.patch("/api/v1/cloudlets/c1", json={"labels": {"city": None}}, params={"dry_run": 1})
+    assert rehearsed.json()["followed"]["leave"] and pools(region)["turin"] == ["c1-lan"]
+    made = await region.post(
+        "/cloudlets", {"name": "c4", "pe": "vpls", "vtep": "192.0.2.4", "labels": {"city": "turin"}}
+    )
+    await region.post("/endpoints", {"name": "c4-lan", "cloudlet": "c4", "prefix": "10.4.0.0/24"})
+    assert pools(region)["turin"] == ["c1-lan"]
+    assert (await done(region, "plan", LABELS))["plan"]["waiting"][0]["why"] == "its cloudlet c4 is invited"
+    await region.enrol("c4", made["token"])
+    assert pools(region)["turin"] == ["c1-lan", "c4-lan"]
+    await region.post("/cloudlets/c4/drain", status=200)
+    await region.post("/cloudlets/c4/approve", status=200)
+    assert pools(region)["turin"] == ["c1-lan", "c4-lan"]
+    said = [e["text"] for e in (await region.get("/events", limit=1000))["items"] if e["type"] == "policy-followed"]
+    assert "approve c4: by the policy, c4-lan joins turin" in said
+    await eventually(lambda: route_server.rules.generation == region.region.intent.generation)
+    assert {v.name: v.members for v in route_server.rules.vcps}["turin"] == ["c1-lan", "c4-lan"]
+    for wrong in ({"latitude": 45}, {"labels": {"x": 1}}, {"vtep": "192.0.2.9"}):
+        assert (await region.http.patch("/api/v1/cloudlets/c1", json=wrong)).status_code == 422
+
+
+async def test_removing_a_cloudlet_splits_a_pool_and_the_rehearsal_says_so(region: Controller) -> None:
+    for number in (1, 2, 3):
+        place = {"latitude": 45 + number * 0.008, "longitude": 7}
+        assert (await region.http.patch(f"/api/v1/cloudlets/c{number}", json=place)).is_success
+    await done(region, "apply", f"{HEAD}vcps:\n  metro:\n    automatic: proximity\n")
+    assert pools(region) == {"metro-1": ["c1-lan", "c2-lan", "c3-lan"]}
+    told = await region.post("/cloudlets/c2/drain", status=200, dry_run=True)
+    assert told["followed"]["splits"] == [{"vcp": "metro-1", "parts": ["metro-1", "metro-2"]}]
+    assert pools(region) == {"metro-1": ["c1-lan", "c2-lan", "c3-lan"]}
+    await region.post("/cloudlets/c2/drain", status=200)
+    assert pools(region) == {"metro-1": ["c1-lan"], "metro-2": ["c3-lan"]}
+
+
+async def test_drift_begins_and_ends(region: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("controller.drift.PAUSE", 0.01)
+    await done(region, "apply", ONE)
+    await region.delete("/vcps/blue/members/c1-lan")
+    found = await region.get("/policy/drift")
+    assert found["drift"] and found["plan"]["join"] == [{"vcp": "blue", "endpoint": "c1-lan"}]
+    texts = [one["text"] for one in (await region.get("/doctor"))["differences"]]
+    assert any("c1-lan is not in blue, where the policy wants it" in text for text in texts)
+
+    async def types() -> list[str]:
+        return [e["type"] for e in (await region.get("/events", limit=1000))["items"] if "drift" in e["type"]]
+
+    async with asyncio.timeout(10):
+        while await types() != ["policy-drift"]:  # noqa: ASYNC110 - it is written in the background
+            await asyncio.sleep(0.05)
+    assert b"weft_policy_drift 1.0" in (await region.http.get("/metrics")).content
+    mended = await done(region, "apply", ONE)
+    assert mended["revision"] == 2 and mended["plan"]["join"] and pools(region) == {"blue": ["c1-lan", "c2-lan"]}
+    async with asyncio.timeout(10):
+        while await types() != ["policy-drift", "policy-drift-ended"]:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    assert not (await region.get("/policy/drift"))["drift"]
+
+
+async def test_at_boot_the_last_good_policy_is_used_and_what_is_wrong_is_shouted(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    promise = "tests:\n  - name: together\n    reachable: {from: c1-lan, to: c2-lan}\n"
+    async with start() as first:
+        for number in (1, 2):
+            await first.cloudlet(f"c{number}", number)
+        await done(first, "apply", ONE + promise)
+        assert (await first.http.get("/readyz")).json()["policy"]
+        await first.delete("/vcps/blue/members/c1-lan")  # a promise is broken by hand
+    async with start() as second:
+        assert second.region.intent.policy.vcps["blue"].members == ("c1-lan", "c2-lan")
+        assert "test 'together' failed" in caplog.text
+        assert not (await second.http.get("/readyz")).json()["policy"]
+        kept = (await second.get("/events", limit=1000))["items"]
+        assert [e["text"] for e in kept if e["type"] == "policy-trouble"]
+        assert (await second.get("/policy/drift"))["failing"][0]["line"] == 6
+        await done(second, "apply", ONE)
+        await second.get("/policy/drift")
+        assert (await second.http.get("/readyz")).json()["policy"]
+        async with second.region.database.write() as session:
+            await session.execute(update(PolicyRow).where(PolicyRow.id == 2).values(text="apiVersion: weft/v9\n"))
+    async with start() as third:
+        assert third.region.intent.policy.tests and "policy revision 2 cannot be read" in caplog.text
+        assert (await third.get("/policy/drift"))["trouble"]
+        problem(await ask(third, "apply", ONE.replace("c2-lan", "c9-lan")), 422)
+
+
+async def test_tenants_attach_and_join_where_the_policy_lets_them(region: Controller) -> None:
+    tenants = "tenants:\n  acme:\n    cloudlets: [c1]\n    vcps: [blue]\n"
+    await done(region, "apply", f"{HEAD}vcps:\n{pool('blue')}{pool('red')}{tenants}")
+    lan = {"name": "acme-lan", "cloudlet": "c2", "prefix": "10.9.0.0/24", "tenant": "acme"}
+    await region.refused(409, "/endpoints", lan, "tenant", "does not let tenant acme attach at c2: it may be at c1")
+    lan["cloudlet"] = "c1"
+    await region.refused(409, "/endpoints", lan | {"tenant": "acne"}, "tenant", "did you mean 'acme'?")
+    assert (await region.post("/endpoints", lan))["tenant"] == "acme"
+    joining = {"endpoint": "acme-lan"}
+    await region.refused(409, "/vcps/red/members", joining, "endpoint", "which the policy does not let into red")
+    await region.post("/vcps/blue/members", joining)
+    stricter = f"{HEAD}vcps:\n{pool('red')}tenants:\n  acme:\n    cloudlets: [c2]\n"
+    planned = await done(region, "plan", stricter)
+    assert [w["field"] for w in planned["warnings"]] == ["tenants.acme"]
+    paths = [said["path"] for said in planned["plan"]["settings"]]
+    assert paths == ["tenants.acme.cloudlets", "tenants.acme.vcps"]
+
+
+async def test_a_selector_that_matches_nothing_is_warned_of_at_its_place(region: Controller) -> None:
+    await region.http.patch("/api/v1/cloudlets/c1", json={"labels": {"city": "turin"}})
+    for text, said in (
+        (LABELS.replace("city", "citty"), "no cloudlet has a label 'citty': did you mean 'city'?"),
+        (
+            LABELS.replace("{city: turin}", "{city: turim}"),
+            "no label 'city' has the value 'turim': did you mean 'turin'?",
+        ),
+    ):
+        checked = await done(region, "check", text)
+        (warning,) = checked["warnings"]
+        assert warning["message"].endswith(said) and (warning["line"], warning["field"]) == (4, "vcps.turin.select")
+        for verb in ("check", "plan", "apply"):
+            problem(await ask(region, verb, text, strict=True), 422, "vcps.turin.select", said)
+    assert not (await done(region, "check", LABELS))["warnings"]

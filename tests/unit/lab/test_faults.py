@@ -1,0 +1,116 @@
+"""Which faults there are, how each may end, and what is found wrong afterwards."""
+
+import json
+import re
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.core.saga.steps import Step
+from lab.faults import page
+from lab.faults.cases import ALL, CHOSEN, STEPS, Case, End, Fault, chosen
+from lab.faults.census import Census, Host, wrong
+from lab.faults.trial import Found, landed
+
+ENDS = ("c1", "c2")
+HERE = Host(condition="running", taps=2)
+
+
+def test_every_case_has_a_name_of_its_own_and_an_end() -> None:
+    names = [case.name for case in ALL]
+    assert len(set(names)) == len(names)
+    assert all(case.ends for case in ALL)
+    assert {case.fault for case in ALL} == set(Fault)
+    assert {case.name for case in chosen(*CHOSEN)} == set(CHOSEN)
+
+
+def test_names() -> None:
+    assert Case(Fault.CUT_PATH, Step.MEMORY, 30).name == "cut-path-30s@memory"
+    assert Case(Fault.CUT_SOURCE, Step.JOIN, inf).name == "cut-source-for-good@join"
+    assert Case(Fault.KILL_CONTROLLER, Step.LEAVE).name == "kill-controller@leave"
+    assert {case.step for case in chosen("kill-controller@*")} == set(STEPS)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_vm_dies_only_with_the_qemu_that_runs_it(step: Step) -> None:
+    late = STEPS.index(step) - STEPS.index(Step.SWITCHOVER)
+    for case in ALL:
+        if case.step is step and any(end.lost for end in case.ends):
+            assert case.fault is (Fault.KILL_SOURCE_QEMU if late <= 0 else Fault.KILL_DESTINATION_QEMU)
+
+
+def census(state: str = "", here: str = "c1", **changes: Any) -> Census:
+    """All is as it should be after a move from c1 to c2 that is in this state."""
+    other = "c2" if here == "c1" else "c1"
+    move = {"name": "move-1", "state": state, "step": "normal", "ended_at": "now", "new_address": "10.2.0.3"}
+    address = "10.1.0.3" if here == "c1" else "10.2.0.3"
+    vm = {"cloudlet": here, "condition": "running", "move": None, "address": address}
+    members = {"c1-lan", "c3-lan"} | ({"c2-lan"} if state == "done" else set())
+    found = Census({here: HERE, other: Host()}, vm, move, frozenset(members), ["c1-lan"], ["10.1.0.3", "10.2.0.3"])
+    return replace(found, **changes)
+
+
+@pytest.mark.parametrize(("state", "here"), [("done", "c2"), ("undone", "c1")])
+def test_nothing_is_wrong(state: str, here: str) -> None:
+    assert wrong(census(state, here), census(), ENDS) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"hosts": {"c1": HERE, "c2": HERE}}, "it runs at c1 and c2"),
+        ({"hosts": {"c1": Host(), "c2": Host()}}, "runs nowhere"),
+        ({"hosts": {"c1": Host(condition="paused", taps=2), "c2": HERE}}, "c1 has a machine v1, paused"),
+        ({"hosts": {"c1": Host(taps=2), "c2": HERE}}, "c1 has 2 taps"),
+        ({"hosts": {"c1": Host(ports=(49160,)), "c2": HERE}}, "c1 waits for a machine on 49160"),
+        ({"hosts": {"c1": Host(endpoints=1), "c2": HERE}}, "c1 has 1 MPTCP endpoints, and had 0"),
+        ({"hosts": {"c1": Host(tables=frozenset({"inet x"})), "c2": HERE}}, r"c1 has the tables \['inet x'\]"),
+        ({"members": frozenset({"c1-lan", "c2-lan"})}, "the pool has"),
+        ({"members": frozenset({"c1-lan", "c2-lan", "c3-lan", "c4-lan"})}, "the pool has"),
+        ({"pairs": ["c4-lan"]}, "pairs are reserved at"),
+        ({"pairs": ["c1-lan", "c1-lan"]}, "pairs are reserved at"),
+        ({"leases": ["10.2.0.3", "10.2.0.3"]}, "an address is leased twice"),
+        ({"leases": ["10.1.0.3"]}, r"v1 is known by 10\.2\.0\.3, and leased"),
+        ({"vm": {"cloudlet": "c2", "condition": "running", "move": "move-1", "address": "10.2.0.3"}}, "move-1 is done"),
+        ({"vm": {"cloudlet": "c2", "condition": "stopped", "move": None, "address": "10.2.0.3"}}, "told to be stopped"),
+        ({"vm": {"cloudlet": "c1", "condition": "running", "move": None, "address": "10.1.0.3"}}, "and v1 at c1"),
+    ],
+)
+def test_what_is_wrong_is_said(changes: dict[str, Any], says: str) -> None:
+    found = wrong(census("done", "c2", **changes), census(), ENDS)
+    assert any(re.search(says, one) for one in found), found
+
+
+def test_an_undone_move_holds_nothing() -> None:
+    assert wrong(census("undone", members=frozenset({"c3-lan"})), census(), ENDS)
+    undone = census("undone", pairs=["c1-lan", "c2-lan"], members=frozenset({"c1-lan", "c2-lan", "c3-lan"}))
+    assert [one.split()[1] for one in wrong(undone, census(), ENDS)] == ["pool", "are"]
+
+
+def test_a_lan_leaves_the_pool_only_with_the_address_there() -> None:
+    members = frozenset({"c2-lan", "c3-lan"})
+    assert wrong(census("done", "c2", members=members), census(), ENDS) == []
+    kept = census("done", "c2", members=members)
+    kept.vm["address"] = "10.1.0.3"
+    assert [one.split()[1] for one in wrong(kept, census(), ENDS)] == ["pool"]
+
+
+def test_where_it_landed() -> None:
+    steps = [{"step": name, "began_at": f"2026-01-01T00:00:0{n}+00:00"} for n, name in enumerate(("prepare", "disk"))]
+    began = 1767225600.0
+    assert [landed(steps, began + at) for at in (-1, 0.5, 1.5)] == ["before", "prepare", "disk"]
+
+
+def test_the_page_keeps_what_earlier_runs_have_found(tmp_path: Path) -> None:
+    output, document = tmp_path / "faults.json", tmp_path / "faults.md"
+    document.write_text(f"About.\n\n{page.MARK}\nold\n")
+    page.keep([Found("one", End.DONE, "memory", 9.5, connection="alive"), Found("two", End.UNDONE)], output)
+    everything = page.keep([Found("two", End.DONE, wrong=["it runs twice"])], output)
+    page.write(everything, document)
+    assert [one["end"] for one in json.loads(output.read_text())] == ["done", "done"]
+    text = document.read_text()
+    assert text.startswith("About.\n") and "old" not in text
+    assert "| one | memory | done | 9.5 | alive | nothing |" in text and "| it runs twice |" in text

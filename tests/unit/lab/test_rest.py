@@ -1,0 +1,26 @@
+"""The lab's way to the controller, when there is none."""
+
+import gc
+import socket
+import warnings
+from pathlib import Path
+
+import pytest
+
+from lab import rest
+from lab.errors import LabError
+
+
+def test_a_controller_that_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said which call had no answer, and no socket is left open."""
+    path = tmp_path / "controller.sock"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    monkeypatch.setattr(rest, "SOCKET", path)
+    with warnings.catch_warnings(record=True) as warned, rest.Rest() as client:
+        warnings.simplefilter("always")
+        with pytest.raises(LabError, match=r"does not answer GET /moves/walk: Connection refused"):
+            client.get("/moves/walk")
+        assert not client.ready()
+        gc.collect()
+    assert not [str(one.message) for one in warned if one.category is ResourceWarning]

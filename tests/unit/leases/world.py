@@ -1,0 +1,210 @@
+"""A LAN, its agent, the controller and its database, and clients with clocks of their own: real decisions on both
+sides and the real database, simulated time, disks and messages."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agents.leases.account import Account
+from agents.leases.book import Book
+from agents.leases.pair import Kind
+from controller import delegations as delegations_module
+from controller import leases as leases_module
+from controller.bell import Bell
+from controller.core.addresses import AddressPlan
+from controller.core.intent import Cloudlet, Endpoint, Intent, State
+from controller.core.refusals import Refused
+from controller.db import devices, intents
+from controller.db import leases as table
+from controller.db.engine import Database
+from controller.delegations import Delegations
+from controller.devices import know
+from controller.leases import Leases
+from controller.wire.delegations import Client, Exchange, Exchanged
+from controller.wire.flavours import Flavour
+
+SECONDS = 600
+PREFIX = "10.1.0.0/26"
+LAN = "lan"
+PLAN = AddressPlan.of(PREFIX)
+DAWN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class Machine:
+    """A DHCP client: what it holds, by its own count, and as which half of a registered device it is known."""
+
+    number: int
+    holds: tuple[int, Kind] | None = None
+    until: float = 0.0
+    remembers: tuple[int, Kind] | None = None
+    registered: tuple[str, Kind] | None = None
+
+    @property
+    def client(self) -> Client:
+        return Client(mac=f"02:00:5e:00:00:{self.number:02x}")
+
+
+@dataclass
+class Disk:
+    """What the agent has on its disk, and how often it was written to."""
+
+    records: dict[tuple[str, str], str] = field(default_factory=dict)
+    writes: int = 0
+
+    def copy(self) -> "Disk":
+        return Disk(dict(self.records), self.writes)
+
+
+class World:
+    """Everything; `time` passes for all alike. The machine's own clock began at `booted`; the controller's clock on the
+    wall is `skew` ahead."""
+
+    def __init__(self, url: str, patch: pytest.MonkeyPatch, clients: int = 10) -> None:
+        self.time, self.booted, self.skew, self.proof = 10_000.0, 0.0, 0.0, 0
+        self.machines = [Machine(number) for number in range(clients)]
+        self.granted: dict[tuple[int, Kind], tuple[str, float]] = {}
+        self.disk, self.late = Disk(), list[Exchange]()
+        self.url, self.turn = url, 0
+        cloudlet = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", State.ACTIVE, "x")
+        endpoint = Endpoint(LAN, "c1", 1, 1, PREFIX, "10.1.0.1", lease_seconds=SECONDS)
+        self.intent = Intent(1, {"c1": cloudlet}, {LAN: endpoint})
+        for module in (delegations_module, leases_module):
+            patch.setattr(module, "now", lambda: DAWN + timedelta(seconds=self.time + self.skew))
+        self.start_agent(proven=True)
+
+    async def found(self) -> None:
+        self.open()
+        async with self.database.write() as session:
+            await intents.save(session, Intent(), self.intent)
+
+    def open(self) -> None:
+        """A controller that has just started."""
+        self.database = Database(self.url)
+        bell = Bell()
+        self.leases = Leases(self.database, lambda: self.intent, bell)
+        self.delegations = Delegations(self.database, lambda: self.intent, self.leases, bell, lambda: self.time)
+
+    # The agent.
+
+    @property
+    def clock(self) -> float:
+        return self.time - self.booted
+
+    def start_agent(self, *, proven: bool) -> None:
+        records = {key: json.loads(text) for key, text in self.disk.records.items()}
+        self.book = Book.kept(records, proven and self.disk.writes >= self.proof, self.clock)
+        self.account = Account(self.book)
+
+    def save(self) -> None:
+        for table_, key, value in self.book.records():
+            self.disk.writes += 1
+            if value is None:
+                self.disk.records.pop((table_, key), None)
+            else:
+                self.disk.records[table_, key] = json.dumps(value)
+        self.proof = self.disk.writes
+
+    async def exchange(self, fate: str = "ok", ask: list[Client] | None = None) -> None:
+        """`fate`: "lost" on the way there, "unheard" on the way back, or "late"."""
+        self.book.tidy(self.clock)
+        self.turn += 1
+        sent = Exchange.model_validate_json(
+            self.account.exchange(LAN, self.turn, ask or [], self.clock).model_dump_json()
+        )
+        self.save()
+        if fate == "late":
+            self.late.append(sent)
+        if fate in ("late", "lost"):
+            return
+        answer = await self.deliver(sent)
+        if answer is not None and fate == "ok":
+            self.account.hear(sent, answer, self.clock)
+            self.save()
+
+    async def deliver(self, sent: Exchange) -> Exchanged | None:
+        try:
+            answer, _ = await self.delegations.exchange(self.intent.endpoints[LAN], sent)
+        except Refused:
+            return None
+        return Exchanged.model_validate_json(answer.model_dump_json())
+
+    # Clients.
+
+    def offer(self, machine: Machine) -> tuple[int, Kind] | None:
+        offered = self.book.offer(machine.client, None, self.clock)
+        return offered[:2] if offered else None
+
+    def request(self, machine: Machine, wanted: tuple[int, Kind], *, renewing: bool, fate: str) -> None:
+        """`fate`: "unheard" if the answer is lost, "crash" if the agent dies before it is on the disk."""
+        now = self.time
+        answer = self.book.grant(machine.client, None, wanted, renewing, self.clock)
+        if fate == "crash":
+            self.start_agent(proven=True)
+            return
+        self.save()
+        if answer is None or fate == "unheard":
+            return
+        if answer[:2] == wanted:
+            machine.holds = machine.remembers = wanted
+            machine.until = now + SECONDS
+        elif machine.holds == wanted:
+            machine.holds = None  # NAK
+
+    def release(self, machine: Machine) -> None:
+        assert machine.holds is not None
+        self.book.release(machine.client, *machine.holds, self.clock)
+        self.save()
+        machine.holds = None
+
+    # Operators.
+
+    async def register(self, name: str, md: Machine, vm: Machine | None) -> None:
+        try:
+            async with self.database.write() as session:
+                if await devices.get(session, name) is not None:
+                    return
+                devices.add(session, name)
+                await session.flush()
+                await know(session, name, "md", md.client.mac, None)
+                if vm is not None:
+                    await know(session, name, "vm", vm.client.mac, None)
+        except Refused:
+            return
+        md.registered = name, "md"
+        if vm is not None:
+            vm.registered = name, "vm"
+
+    async def grant(self, name: str, kind: Kind) -> None:
+        try:
+            lease, _ = await self.leases.grant(LAN, name, kind)
+        except Refused:
+            return
+        half = (int(lease.address.rpartition(".")[2]) - 2) // 2, kind
+        self.granted[half] = name, self.time + SECONDS
+
+    async def sweep(self) -> None:
+        await self.leases.sweep()
+        await self.delegations.rest()
+
+    # What must hold.
+
+    def holders(self) -> dict[tuple[int, Kind], set[str]]:
+        """Who holds each address now."""
+        found: dict[tuple[int, Kind], set[str]] = {}
+        for machine in self.machines:
+            if machine.holds is not None and machine.until > self.time:
+                name = "{} {}".format(*machine.registered) if machine.registered else f"client {machine.number}"
+                found.setdefault(machine.holds, set()).add(name)
+        for half, (device, until) in self.granted.items():
+            if until > self.time and self.skew <= 0:
+                found.setdefault(half, set()).add(f"{device} {half[1]}")
+        return found
+
+    async def table(self) -> dict[str, str | None]:
+        """The controller's list of leases: address and MAC."""
+        async with self.database.read() as session:
+            rows = await table.page(session, 0, 1000, DAWN, LAN, None)
+        return {row.address: row.mac for row in rows}

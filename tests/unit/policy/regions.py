@@ -1,0 +1,105 @@
+"""Random regions and policies: cloudlets with labels and places, pools by hand and by policy."""
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from controller.core import edits
+from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
+from controller.core.policy.model import PolicyVcp, Proximity, Rules, Tenant
+from controller.core.refusals import Refused
+from controller.wire.flavours import Flavour
+
+CLOUDLETS = 8
+CITIES, TENANTS = ("turin", "milan", "rome"), ("acme", "beta")
+STEP = 0.008
+"""Degrees of latitude, about 890 m: by default, cloudlets one step apart are near and those two steps apart are not."""
+
+
+def flavour(number: int) -> Flavour:
+    return Flavour.EVPN if number % 4 == 3 else Flavour.VPLS
+
+
+def cloudlet(number: int, city: str = "turin", step: int | None = None, state: State = State.ACTIVE) -> Cloudlet:
+    place = (None, None) if step is None else (45.0 + step * STEP, 7.0)
+    labels = {"city": city} if city else {}
+    return Cloudlet(f"c{number}", flavour(number), f"192.0.2.{number + 1}", state, None, 0, labels, *place)
+
+
+def region(*cloudlets: Cloudlet, prefixes: tuple[int, ...] = (), tenants: tuple[str | None, ...] = ()) -> Intent:
+    """Each cloudlet with one LAN."""
+    intent = Intent()
+    for number, one in enumerate(cloudlets):
+        intent = edits.add_cloudlet(intent, one, [])
+        net = prefixes[number] if number < len(prefixes) else number
+        tenant = tenants[number] if number < len(tenants) else None
+        lan = Endpoint(f"{one.name}-lan", one.name, 0, 0, f"10.{net}.0.0/24", "", tenant=tenant)
+        if one.state is State.DRAINING:
+            made = edits.add_endpoint(intent.with_cloudlet(replace(one, state=State.ACTIVE)), lan, [])
+            intent = made.with_cloudlet(one)
+        else:
+            intent = edits.add_endpoint(intent, lan, [])
+    return intent
+
+
+_number = st.integers(0, CLOUDLETS - 1)
+_city = st.sampled_from(["", *CITIES])
+_step = st.one_of(st.none(), st.integers(0, 9))
+_state = st.sampled_from([State.ACTIVE, State.ACTIVE, State.ACTIVE, State.PENDING, State.DRAINING])
+_endpoint = st.builds("c{}-lan".format, _number)
+
+
+@st.composite
+def regions(draw: st.DrawFn) -> Intent:
+    """Some with two pools made by hand, and with LANs that overlap."""
+    many = range(draw(st.integers(1, CLOUDLETS)))
+    cloudlets = [cloudlet(n, draw(_city), draw(_step), draw(_state)) for n in many]
+    prefixes = tuple(draw(st.sampled_from([n, n, n, 0])) for n in many)
+    intent = region(*cloudlets, prefixes=prefixes, tenants=tuple(draw(st.sampled_from([None, *TENANTS])) for _ in many))
+    for name in ("hand", "blue"):
+        if draw(st.booleans()):
+            intent = intent.with_vcp(Vcp(name))
+            for member in draw(st.lists(_endpoint, max_size=4)):
+                intent = joined(intent, name, member)
+    return intent
+
+
+def joined(intent: Intent, vcp: str, endpoint: str) -> Intent:
+    """After the join, or as it was if that is refused."""
+    try:
+        return edits.join(intent, vcp, endpoint)
+    except Refused:
+        return intent
+
+
+_selector = st.one_of(
+    st.none(),
+    st.dictionaries(st.just("city"), st.frozensets(st.sampled_from(CITIES), max_size=2), max_size=1),
+    st.just({"tenant": frozenset({"acme"})}),
+)
+
+
+def _pool(name: str, kind: Flavour) -> st.SearchStrategy[PolicyVcp]:
+    members = st.lists(_endpoint, max_size=4, unique=True).map(tuple)
+    return st.builds(PolicyVcp, st.just(name), st.just(kind), st.sampled_from(["", "one"]), members, _selector)
+
+
+def _family(name: str) -> st.SearchStrategy[PolicyVcp]:
+    return st.builds(PolicyVcp, st.just(name), select=_selector, automatic=st.just(True))
+
+
+policies = st.builds(
+    lambda vcps, coverage, tenants: Rules(vcps=vcps, proximity=Proximity(coverage_m=coverage), tenants=tenants),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "blue": _pool("blue", Flavour.VPLS),
+            "red": _pool("red", Flavour.VPLS),
+            "fair": _pool("fair", Flavour.EVPN),
+            "metro": _family("metro"),
+            "town": _family("town"),
+        },
+    ),
+    st.sampled_from([100.0, 1000.0]),
+    st.sampled_from([{}, {"acme": Tenant("acme", vcps=frozenset({"red", "metro"}))}]),
+)

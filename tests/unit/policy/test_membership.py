@@ -1,0 +1,262 @@
+"""Who is in which pool: whatever the region and the policies, applying one twice changes nothing, and so on."""
+
+from dataclasses import replace
+from itertools import combinations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.core import edits
+from controller.core.clashes import clashing
+from controller.core.following import eligible, followed
+from controller.core.intent import Endpoint, Intent, State, Vcp
+from controller.core.membership import settled
+from controller.core.plans import Plan, plan
+from controller.core.policy.model import PolicyVcp, Rules
+from controller.core.proximity.nearness import Nearness
+from controller.core.proximity.splitting import parts
+from controller.core.refusals import Refused
+from controller.wire.flavours import Flavour
+from tests.unit.policy.regions import STEP, cloudlet, policies, region, regions
+
+fewer = settings(max_examples=60)
+
+
+def under(intent: Intent, rules: Rules) -> Intent:
+    return settled(intent.but(policy=rules), {}).intent
+
+
+def members(intent: Intent) -> dict[str, list[str]]:
+    return {name: sorted(vcp.members) for name, vcp in sorted(intent.vcps.items())}
+
+
+@fewer
+@given(regions(), policies, policies)
+def test_applying_a_policy_twice_changes_nothing(intent: Intent, first: Rules, second: Rules) -> None:
+    before = under(intent, first)
+    after = under(before, second)
+    again = settled(after, {})
+    assert again.intent.vcps is after.vcps
+    steps = plan(after, again)
+    assert steps.empty and steps == Plan(waiting=steps.waiting, out=steps.out)
+
+
+@fewer
+@given(regions(), policies)
+def test_a_plan_is_what_happens(intent: Intent, rules: Rules) -> None:
+    after = settled(intent.but(policy=rules), {})
+    steps = plan(intent, after)
+    pools = {name: set(vcp.members) for name, vcp in intent.vcps.items() if name not in steps.delete}
+    pools |= {vcp.name: set[str]() for vcp in steps.create}
+    for vcp, endpoint in steps.leave:
+        pools[vcp].remove(endpoint)
+    for vcp, endpoint in steps.join:
+        assert endpoint not in pools[vcp]
+        pools[vcp].add(endpoint)
+    assert pools == {name: set(vcp.members) for name, vcp in after.intent.vcps.items()}
+    for name in steps.adopt:
+        assert not intent.vcps[name].managed_by_policy and after.intent.vcps[name].managed_by_policy
+    assert steps.empty == (intent.vcps == after.intent.vcps and not steps.settings)
+
+
+@fewer
+@given(regions(), policies, policies)
+def test_members_get_along_and_only_those_who_may_be_there_are(intent: Intent, first: Rules, second: Rules) -> None:
+    after = under(under(intent, first), second)
+    assert not clashing(after)
+    for name, vcp in after.vcps.items():
+        rule = second.vcps.get(vcp.family or name)
+        if rule is not None and rule.automatic == (vcp.family is not None):
+            assert all(eligible(after, rule, endpoint) for endpoint in vcp.members), name
+        elif vcp.managed_by_policy:
+            assert vcp.flavour is not second.vcps[name].flavour
+        elif name in intent.vcps:
+            assert vcp == under(intent, first).vcps[name]
+
+
+@fewer
+@given(regions(), policies)
+def test_whoever_is_left_out_really_cannot_be_in(intent: Intent, rules: Rules) -> None:
+    after = settled(intent.but(policy=rules), {})
+    out = {(absent.vcp, absent.endpoint) for absent in after.absent}
+    for name, rule in rules.vcps.items():
+        for endpoint in intent.endpoints:
+            if not eligible(after.intent, rule, endpoint):
+                continue
+            if rule.automatic:
+                pools = {p for p in after.intent.pools_of.get(endpoint, ()) if after.intent.vcps[p].family == name}
+                assert bool(pools) != ((name, endpoint) in out)
+            elif endpoint not in after.intent.vcps[name].members:
+                assert (name, endpoint) in out or after.intent.vcps[name].flavour is not rule.flavour
+
+
+@fewer
+@given(regions(), policies)
+def test_pools_of_a_family_hang_together(intent: Intent, rules: Rules) -> None:
+    after = under(intent, rules)
+    for vcp in after.vcps.values():
+        if vcp.family:
+            near = Nearness(after, rules.vcps[vcp.family]).by_distance
+            assert len(parts(vcp.members, near)) == 1
+
+
+@fewer
+@given(regions())
+def test_clashing_members_are_those_that_a_join_refuses(intent: Intent) -> None:
+    everybody = frozenset(e for e in intent.endpoints if intent.flavour(e) is Flavour.VPLS)
+    everybody &= frozenset(e.name for e in intent.endpoints.values() if intent.cloudlets[e.cloudlet].state == "active")
+    all_in = intent.but(vcps={**intent.vcps, "all": Vcp("all", members=everybody)})
+    suspects = clashing(all_in)
+    calm = intent.but(vcps={**intent.vcps, "all": Vcp("all", members=everybody - suspects)})
+    for endpoint in everybody - suspects:
+        edits.join(calm.without_member("all", endpoint), "all", endpoint)
+    refused = 0
+    for one, other in combinations(sorted(everybody), 2):
+        try:
+            edits.join(edits.join(intent.with_vcp(Vcp("pair")), "pair", one), "pair", other)
+        except Refused:
+            refused += 1
+            assert {one, other} & suspects
+    assert suspects or not refused
+
+
+events = st.lists(
+    st.one_of(
+        st.tuples(st.just("drain"), st.integers(0, 5)),
+        st.tuples(st.just("approve"), st.integers(0, 5)),
+        st.tuples(st.just("detach"), st.integers(0, 5)),
+        st.tuples(st.just("attach"), st.integers(0, 5)),
+        st.tuples(st.just("remove"), st.integers(0, 5)),
+        st.tuples(st.just("label"), st.integers(0, 5), st.sampled_from(["turin", "milan"])),
+        st.tuples(st.just("move"), st.integers(0, 5), st.integers(0, 9)),
+    ),
+    max_size=12,
+)
+
+
+def happened(intent: Intent, event: tuple[object, ...]) -> Intent:
+    verb, number, *more = event
+    name = f"c{number}"
+    try:
+        match verb:
+            case "drain":
+                return edits.drain(intent, name)
+            case "approve":
+                return edits.approve(intent, name)
+            case "detach":
+                return edits.remove_endpoint(intent, f"{name}-lan")
+            case "attach":
+                return edits.add_endpoint(intent, Endpoint(f"{name}-lan", name, 0, 0, f"10.{number}.0.0/24", ""), [])
+            case "remove":
+                return edits.remove_cloudlet(intent, name)
+            case "label":
+                return edits.describe(intent, name, labels={"city": str(more[0])})
+            case _:
+                return edits.describe(intent, name, position=(45 + int(str(more[0])) * STEP, 7.0))
+    except Refused:
+        return intent
+
+
+@fewer
+@given(events)
+def test_following_every_event_leaves_no_drift(happening: list[tuple[object, ...]]) -> None:
+    """Where nobody is in another's way, the pools are at any time what a plan would make of them."""
+    rules = Rules(
+        vcps={
+            "blue": PolicyVcp("blue", members=("c0-lan", "c1-lan")),
+            "turin": PolicyVcp("turin", select={"city": frozenset({"turin"})}),
+            "metro": PolicyVcp("metro", automatic=True),
+        }
+    )
+    numbers = (0, 1, 2, 4, 5)
+    intent = under(region(*(cloudlet(n, "turin", n) for n in numbers)), rules)
+    for event in happening:
+        intent = followed(intent, happened(intent, event), {}).intent
+        assert settled(intent, {}).intent.vcps is intent.vcps, event
+
+
+def test_what_is_joined_or_left_by_hand_stays_as_it_is() -> None:
+    rules = Rules(vcps={"blue": PolicyVcp("blue", members=("c0-lan", "c1-lan"))})
+    intent = under(region(*(cloudlet(n) for n in (0, 1, 2))), rules)
+    by_hand = edits.leave(edits.join(intent, "blue", "c2-lan"), "blue", "c0-lan")
+    assert followed(intent, by_hand, {}).intent is by_hand
+    later = edits.describe(by_hand, "c0", labels={"city": "rome"})
+    assert members(followed(by_hand, later, {}).intent) == {"blue": ["c1-lan", "c2-lan"]}
+    steps = plan(later, settled(later, {}))
+    assert (steps.join, steps.leave) == ((("blue", "c0-lan"),), (("blue", "c2-lan"),))
+
+
+def test_whoever_is_not_active_waits_and_joins_in_the_change_that_makes_it_so() -> None:
+    rules = Rules(vcps={"blue": PolicyVcp("blue", members=("c0-lan", "c1-lan", "c9-lan"))})
+    intent = region(cloudlet(0), cloudlet(1, state=State.PENDING))
+    after = settled(intent.but(policy=rules), {})
+    assert members(after.intent) == {"blue": ["c0-lan"]}
+    assert [(a.endpoint, a.waits, a.why) for a in after.absent] == [
+        ("c1-lan", True, "its cloudlet c1 is pending"),
+        ("c9-lan", True, "there is no endpoint 'c9-lan'"),
+    ]
+    active = edits.approve(after.intent, "c1")
+    assert members(followed(after.intent, active, {}).intent) == {"blue": ["c0-lan", "c1-lan"]}
+
+
+def test_removing_the_one_in_the_middle_splits_a_pool() -> None:
+    rules = Rules(vcps={"metro": PolicyVcp("metro", automatic=True, description="by foot")})
+    steps = (0, 1, 2, 4, 5, 6)
+    places = dict(zip(steps, (0, 1, 2, 3, 4, 6), strict=True))
+    intent = under(region(*(cloudlet(n, step=places[n]) for n in steps)), rules)
+    assert members(intent) == {"metro-1": ["c0-lan", "c1-lan", "c2-lan", "c4-lan", "c5-lan"], "metro-2": ["c6-lan"]}
+    assert {vcp.description for vcp in intent.vcps.values()} == {"by foot"}
+    after = followed(intent, edits.drain(intent, "c2"), {})
+    assert members(after.intent) == {
+        "metro-1": ["c0-lan", "c1-lan"],
+        "metro-2": ["c6-lan"],
+        "metro-3": ["c4-lan", "c5-lan"],
+    }
+    assert [(split.vcp, split.parts) for split in after.splits] == [("metro-1", ("metro-1", "metro-3"))]
+    back = followed(after.intent, edits.approve(after.intent, "c2"), {})
+    assert members(back.intent)["metro-1"] == ["c0-lan", "c1-lan", "c2-lan"]
+    assert members(back.intent)["metro-3"] == ["c2-lan", "c4-lan", "c5-lan"]  # in both, and they are not merged
+    alone = followed(back.intent, edits.describe(back.intent, "c6", position=(50.0, 7.0)), {})
+    assert members(alone.intent)["metro-4"] == ["c6-lan"] and "metro-2" not in alone.intent.vcps
+
+
+def test_a_round_trip_can_forbid_what_distance_allows() -> None:
+    rules = Rules(vcps={"metro": PolicyVcp("metro", automatic=True, max_rtt_ms=20)})
+    intent = region(cloudlet(0, step=0), cloudlet(1, step=1)).but(policy=rules)
+    assert len(settled(intent, {"c0": {"c1": 19.0}}).intent.vcps) == 1
+    assert len(settled(intent, {"c0": {"c1": 21.0}}).intent.vcps) == 2
+
+
+def test_a_pool_does_not_change_its_flavour() -> None:
+    intent = region(cloudlet(0), cloudlet(1)).with_vcp(Vcp("blue", Flavour.EVPN))
+    after = settled(intent.but(policy=Rules(vcps={"blue": PolicyVcp("blue", members=("c0-lan",))})), {})
+    assert after.intent.vcps == intent.vcps
+    managed = intent.with_vcp(replace(intent.vcps["blue"], managed_by_policy=True))
+    assert settled(managed.but(policy=after.intent.policy), {}).intent.vcps == managed.vcps
+
+
+def test_members_do_not_make_room_for_others() -> None:
+    """Their LANs overlap: whoever is in stays in, whatever the names."""
+    rules = Rules(vcps={"turin": PolicyVcp("turin", select={"city": frozenset({"turin"})})})
+    both = region(cloudlet(0), cloudlet(1), prefixes=(9, 9)).but(policy=rules)
+    assert members(settled(both, {}).intent) == {"turin": ["c0-lan"]}
+    second = both.with_vcp(Vcp("turin", managed_by_policy=True, members=frozenset({"c1-lan"})))
+    after = settled(second, {})
+    assert members(after.intent) == {"turin": ["c1-lan"]}
+    assert [(out.endpoint, out.waits) for out in after.absent] == [("c0-lan", False)]
+    assert "overlaps" in after.absent[0].why
+
+
+def test_two_lans_of_a_cloudlet_are_not_in_one_pool() -> None:
+    rules = Rules(vcps={"turin": PolicyVcp("turin", select={"city": frozenset({"turin"})})})
+    intent = edits.add_endpoint(region(cloudlet(0)), Endpoint("c0-more", "c0", 0, 0, "10.99.0.0/24", ""), [])
+    after = settled(intent.but(policy=rules), {})
+    assert members(after.intent) == {"turin": ["c0-lan"]} and "same cloudlet" in after.absent[0].why
+
+
+def test_whoever_finds_no_place_at_first_may_find_one_beside_a_later_one() -> None:
+    rules = Rules(vcps={"metro": PolicyVcp("metro", automatic=True)})
+    intent = region(cloudlet(0, step=1), cloudlet(1, step=2), cloudlet(2, step=0), prefixes=(9, 1, 9)).but(policy=rules)
+    there = intent.with_vcp(Vcp("metro-1", Flavour.VPLS, "", True, frozenset({"c2-lan"}), "metro"))
+    after = settled(there, {})
+    assert members(after.intent) == {"metro-1": ["c2-lan"], "metro-2": ["c0-lan", "c1-lan"]} and not after.absent

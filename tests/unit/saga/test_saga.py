@@ -1,0 +1,146 @@
+"""Moves in a world in which whatever can go wrong does: the VM never runs at two places, and in the end at exactly one;
+nothing that was taken for the move is kept by nobody; and it ends by itself."""
+
+from hypothesis import event, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from controller.core.saga import Admitted, Cancel, Phase, Resumed, Step, Wandered, dump, load
+from controller.core.saga.steps import FORWARD, Side
+from tests.unit.saga.world import World, plan
+
+BOTH: tuple[Side, ...] = ("source", "destination")
+SIDES = st.sampled_from(BOTH)
+OUTCOMES = st.sampled_from(["done", "done", "done", "failed", "refused", "torn"])
+
+
+class Moves(RuleBasedStateMachine):
+    @initialize(
+        keep=st.booleans(),
+        disk=st.booleans(),
+        linger=st.sampled_from([0.0, 30.0]),
+        borrowed=st.sampled_from([None, "blue"]),
+        step=st.sampled_from([*FORWARD, Step.RELEASE, Step.DISCONNECT]),
+    )
+    def ask(self, keep: bool, disk: bool, linger: float, borrowed: str | None, step: Step) -> None:
+        """All goes well up to some step."""
+        self.world = World.of(plan(keep=keep, disk=disk, linger=linger, borrowed=borrowed))
+        for _ in range(30):
+            if self.world.saga.step is not step:
+                self.stride(1)
+
+    @rule()
+    def admit(self) -> None:
+        self.world.take(Admitted())
+
+    @rule(outcome=st.sampled_from(["done", "done", "done", "failed", "refused"]))
+    def controller(self, outcome: str) -> None:
+        self.world.controller(outcome)
+
+    @rule(side=SIDES, outcome=OUTCOMES)
+    def go_on(self, side: Side, outcome: str) -> None:
+        """The agent hears, acts and reports."""
+        self.world.look(side)
+        self.world.act(side, outcome)
+        self.world.act(side, outcome)
+        self.world.report(side, answered=True)
+
+    @rule(strides=st.integers(1, 3))
+    def stride(self, strides: int) -> None:
+        """All goes well for a while."""
+        self.world.take(Admitted())
+        for _ in range(strides):
+            self.world.controller("done")
+            for side in BOTH:
+                self.go_on(side, "done")
+
+    @rule(side=SIDES)
+    def look(self, side: Side) -> None:
+        self.world.look(side)
+
+    @rule(side=SIDES, outcome=OUTCOMES)
+    def act(self, side: Side, outcome: str) -> None:
+        self.world.act(side, outcome)
+
+    @rule(side=SIDES, outcome=OUTCOMES)
+    def finish(self, side: Side, outcome: str) -> None:
+        self.world.finish(side, outcome)
+
+    @rule(side=SIDES, answered=st.booleans(), again=st.booleans())
+    def report(self, side: Side, answered: bool, again: bool) -> None:
+        self.world.report(side, answered=answered, again=again)
+
+    @rule(side=SIDES, index=st.integers(0, 50))
+    def late_copy(self, side: Side, index: int) -> None:
+        self.world.late_copy(side, index)
+
+    @rule(side=SIDES, linked=st.booleans())
+    def link(self, side: Side, linked: bool) -> None:
+        self.world.agents[side].linked = linked
+
+    @rule(side=SIDES)
+    def restart(self, side: Side) -> None:
+        self.world.restart(side)
+
+    @rule()
+    def tear(self) -> None:
+        self.world.tear()
+
+    @rule(seconds=st.sampled_from([0.1, 1.0, 9.0, 11.0, 21.0, 61.0, 700.0]))
+    def wait(self, seconds: float) -> None:
+        self.world.wait(seconds)
+
+    @rule()
+    def controller_was_away(self) -> None:
+        self.world.take(Resumed())
+
+    @rule(chance=st.integers(0, 9))
+    def cancel(self, chance: int) -> None:
+        if chance == 0:
+            self.world.take(Cancel("an operator asked for it"))
+
+    @rule(chance=st.integers(0, 9), endpoint=st.sampled_from(["c2-lan", "c3-lan"]))
+    def wander(self, chance: int, endpoint: str) -> None:
+        if chance == 0:
+            self.world.take(Wandered(endpoint))
+
+    @invariant()
+    def never_at_two_places(self) -> None:
+        assert len(self.world.running) <= 1, self.world
+
+    @invariant()
+    def the_source_may_run_it_until_the_commit(self) -> None:
+        saga = self.world.saga
+        task = saga.task("destination")
+        if task is not None and task.step is Step.ACTIVATE:
+            assert saga.committed
+        other = saga.task("source")
+        assert not saga.placed or other is None or other.step is Step.DISCARD
+        if saga.committed and other is not None and other.step is Step.ABORT:
+            assert "destination" in saga.cleared
+
+    @invariant()
+    def kept_as_it_is(self) -> None:
+        assert load(dump(self.world.saga)) == self.world.saga
+
+    def teardown(self) -> None:
+        if not hasattr(self, "world"):
+            return
+        world = self.world
+        world.settle()
+        saga = world.saga
+        event(f"{saga.phase}, committed {saga.committed}, swapped {saga.swapped}: {saga.reason[:28]}")
+        assert len(world.running) == 1, world
+        assert saga.phase in (Phase.DONE, Phase.UNDONE) and saga.step is Step.NORMAL and not saga.tasks
+        assert world.running[0] == ("destination" if saga.placed else "source"), world
+        assert (saga.phase is Phase.DONE) == saga.placed
+        assert world.agents["source" if saga.placed else "destination"].vm == "none"
+        assert world.pool == (saga.pool is not None) and (saga.placed or not world.pool)
+        assert world.held == (saga.pair is not None) and (saga.swapped or not world.held)
+        assert world.borrowed or (saga.placed and saga.returned)
+        assert saga.returned or not (saga.swapped and saga.plan.borrowed)
+        assert saga.reason or (saga.placed and (saga.swapped or saga.plan.keep))
+
+
+TestMoves = Moves.TestCase
+TestMoves.settings = settings(max_examples=200, stateful_step_count=25)

@@ -1,0 +1,295 @@
+"""A world of two cloudlets in which a move is made: hypervisors, agents that keep to the contract of
+`controller/wire/moves.py` and no more, and links that lose whatever they please. Time is a number."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from controller.core.saga import (
+    Admitted,
+    Clock,
+    Did,
+    Gone,
+    Note,
+    Phase,
+    Place,
+    Plan,
+    Saga,
+    Said,
+    Step,
+    advance,
+    begin,
+    current,
+    deadline,
+    dump,
+    load,
+    order,
+)
+from controller.core.saga.steps import Side
+from controller.wire.machines import Disk, Machine
+from controller.wire.moves import Figures, Order, Target
+
+FENCE = 10.0
+
+
+def machine(*, disk: bool = True) -> Machine:
+    return Machine(
+        name="v1",
+        driver="simulated",
+        image="debian",
+        memory=1 << 28,
+        macs=("02:00:5e:00:00:02", "02:00:5e:00:00:03"),
+        options={},
+        disk=Disk(base="debian", bytes=1 << 30) if disk else None,
+    )
+
+
+def plan(*, keep: bool = False, disk: bool = True, linger: float = 0.0, borrowed: str | None = None) -> Plan:
+    return Plan(
+        move="move-1",
+        machine=machine(disk=disk),
+        device="m1",
+        source=Place("c1", "c1-lan", "192.0.2.1"),
+        destination=Place("c2", "c2-lan", "192.0.2.2"),
+        old="10.1.0.3",
+        keep=keep,
+        linger=linger,
+        borrowed=borrowed,
+        fence_seconds=FENCE,
+    )
+
+
+@dataclass
+class Agent:
+    """One cloudlet: what its hypervisor has (`vm`: none, waiting, arrived, running, paused, moved) and what its agent
+    remembers. `begun` survives a crash, as does the time of the last answered report."""
+
+    side: Side
+    vm: str
+    linked: bool = True
+    order: Order | None = None
+    results: dict[int, dict[str, Any]] = field(default_factory=dict)
+    begun: int | None = None
+    answered: float = 0.0
+    sent: list[Said] = field(default_factory=list)
+    cut_for_good: bool = False
+
+    def crash(self) -> None:
+        """Forgets all that is not on disk."""
+        self.order, self.results = None, {}
+
+    def fence(self, now: float) -> None:
+        """A switchover whose end nobody was told for too long."""
+        if self.side == "source" and self.begun is not None and now - self.answered >= FENCE and self.vm == "running":
+            self.vm = "paused"
+
+
+@dataclass
+class World:
+    saga: Saga
+    now: float = 1000.0
+    notes: list[Note] = field(default_factory=list)
+    pool: bool = False
+    held: bool = False
+    borrowed: bool = True
+    """The source is still in the pool that it joined for an earlier move."""
+    gone: tuple[Side, ...] = ()
+    agents: dict[Side, Agent] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, what: Plan) -> "World":
+        agents: dict[Side, Agent] = {"source": Agent("source", "running"), "destination": Agent("destination", "none")}
+        return cls(begin(what, 1000.0), agents=agents)
+
+    @property
+    def running(self) -> list[Side]:
+        return [side for side, agent in self.agents.items() if agent.vm == "running"]
+
+    def take(self, event: Any) -> None:
+        """A transaction of the controller's, which may die right after it: what it knows is what it has kept."""
+        saga, notes = advance(load(dump(self.saga)), event, self.now)
+        assert saga.number >= self.saga.number
+        if self.saga.phase.over and saga.phase is not self.saga.phase:
+            assert self.saga.task("destination"), "an end is an end, but for a destination of which nothing is known"
+        self.saga = saga
+        self.notes += notes
+
+    def controller(self, outcome: str) -> None:
+        """The controller does its own task, and keeps that in the same transaction."""
+        task = self.saga.task("controller")
+        if task is None:
+            return
+        if outcome != "done":
+            self.take(Did(task.number, "failed" if outcome == "failed" else "refused", outcome))
+            return
+        result: dict[str, Any] = {}
+        match task.step:
+            case Step.CONNECT:
+                self.pool = True
+                result = {"pool": "blue", "joined": 3}
+            case Step.RESERVE:
+                self.held = True
+                result = {"pair": 7, "held": "later", "new": "10.2.0.3", "device_address": "10.2.0.2"}
+            case Step.DISCONNECT if self.saga.phase is Phase.UNDOING:
+                self.pool = False
+            case Step.DISCONNECT:
+                self.borrowed = False
+            case Step.RELEASE:
+                self.held = False
+        self.take(Did(task.number, "done", **result))
+
+    def look(self, side: Side) -> None:
+        """The agent reads what is ordered."""
+        agent = self.agents[side]
+        if agent.linked:
+            agent.order = order(self.saga, side)
+
+    def act(self, side: Side, outcome: str) -> None:
+        """The agent does something about its order, which may be an old one by now."""
+        agent = self.agents[side]
+        wanted = agent.order
+        if wanted is None or wanted.number in agent.results:
+            return
+        if wanted.act in ("switchover", "activate"):
+            if not (agent.linked and current(self.saga, side, wanted.number)):
+                return  # nobody answered that it is to begin, or with 409
+            if agent.begun != wanted.number:
+                self.take(Said(side, wanted.number, "running"))
+                agent.begun, agent.answered = wanted.number, self.now
+                return
+        agent.results[wanted.number] = self._result(agent, wanted, outcome)
+
+    def finish(self, side: Side, outcome: str) -> None:
+        """What the agent has begun comes to an end, whether the controller can be reached or not."""
+        agent = self.agents[side]
+        wanted = agent.order
+        if wanted is None or agent.begun != wanted.number or wanted.number in agent.results:
+            return
+        if wanted.act == "switchover" and agent.vm not in ("running", "paused"):
+            agent.results[wanted.number] = {"state": "done" if agent.vm == "moved" else "failed"}
+            return
+        agent.results[wanted.number] = self._result(agent, wanted, outcome)
+
+    def _result(self, agent: Agent, wanted: Order, outcome: str) -> dict[str, Any]:
+        other = self.agents["destination" if agent.side == "source" else "source"]
+        failed = {"state": "refused" if outcome == "refused" else "failed", "detail": outcome}
+        done = {"state": "done"}
+        match wanted.act:
+            case "abort" | "discard" if outcome == "failed":
+                return failed
+            case "abort" if agent.side == "source" and agent.vm == "none":
+                return {"state": "refused", "detail": "there is no such machine"}
+            case "abort" if agent.side == "source":
+                agent.vm, agent.begun = "running", None
+                return done
+            case "abort":
+                assert agent.vm != "running", "nobody kills a VM that runs"
+                agent.vm, agent.begun = "none", None
+                return done
+            case "discard":
+                assert agent.vm != "running"
+                agent.vm, agent.begun = "none", None
+                return done
+            case "prepare":
+                if outcome != "done":
+                    return failed
+                agent.vm = "waiting"
+                return {"state": "done", "target": Target(memory=["tcp:192.0.2.2:4444"])}
+            case "disk" | "memory":
+                return done if outcome == "done" and other.vm == "waiting" else failed
+            case "switchover":
+                if outcome == "done" and other.vm == "waiting" and agent.vm == "running":
+                    agent.vm, other.vm = "moved", "arrived"
+                    return done
+                if outcome == "torn" and other.vm == "waiting" and agent.vm == "running":
+                    other.vm = "arrived"  # it has everything, and the source does not know that
+                return failed
+            case "activate":
+                if agent.vm == "running":
+                    return done
+                if agent.vm != "arrived":
+                    return {"state": "refused", "detail": "its state is not all here"}
+                if outcome == "done":
+                    agent.vm = "running"
+                    return done
+                return failed
+            case _:
+                return done if outcome == "done" else failed
+
+    def report(self, side: Side, *, answered: bool, again: bool = False) -> None:
+        """The agent tells how far its order is; the answer may get lost, and the report may come twice or late."""
+        agent = self.agents[side]
+        if not agent.linked or agent.order is None:
+            return
+        number = agent.order.number
+        result = agent.results.get(number)
+        if result is None:
+            if agent.order.act in ("switchover", "activate") and agent.begun != number:
+                return
+            said = Said(side, number, "running")
+        else:
+            said = Said(side, number, figures=Figures(seconds=1.0), **result)
+        agent.sent.append(said)
+        self.take(said)
+        if again:
+            self.take(said)
+        if answered:
+            agent.answered = self.now
+            if result is not None and agent.order.act == "switchover":
+                agent.begun = None
+
+    def late_copy(self, side: Side, index: int) -> None:
+        """Something that was said long ago comes once more."""
+        sent = self.agents[side].sent
+        if sent:
+            self.take(sent[index % len(sent)])
+
+    def restart(self, side: Side) -> None:
+        """The agent is killed and started again; what it had begun, it makes sure of before all else."""
+        agent = self.agents[side]
+        agent.crash()
+        if agent.side == "source" and agent.begun is not None and agent.vm == "running":
+            agent.vm = "paused"
+
+    def tear(self) -> None:
+        """The destination's hypervisor dies with all that waits there."""
+        agent = self.agents["destination"]
+        if agent.vm in ("waiting", "arrived"):
+            agent.vm = "none"
+
+    def wait(self, seconds: float) -> None:
+        """Time passes; whoever has to see to something by the clock does so in time."""
+        until = self.now + seconds
+        while True:
+            times = [agent.answered + FENCE for agent in self.agents.values() if agent.begun is not None]
+            soonest = deadline(self.saga)
+            times += [soonest] if soonest is not None else []
+            following = min((t for t in times if t > self.now), default=until)
+            self.now = min(max(following, self.now), until)
+            for agent in self.agents.values():
+                agent.fence(self.now)
+            if soonest is not None and self.now >= soonest:
+                self.take(Clock())
+            if self.now >= until:
+                return
+
+    def settle(self) -> None:
+        """All goes well from now on, but for those that are cut off for good."""
+        for _ in range(2000):
+            if self.saga.phase.over and all(a.cut_for_good or not self.saga.task(s) for s, a in self.agents.items()):
+                return
+            self.take(Admitted())
+            self.controller("done")
+            for side in self.gone:
+                self.take(Gone(side))
+            for side, agent in self.agents.items():
+                agent.linked = not agent.cut_for_good
+                self.look(side)
+                self.act(side, "done")
+                self.finish(side, "done")
+                self.report(side, answered=True)
+            self.wait(5.0)
+        raise AssertionError(f"the move does not end: {self.saga}")
+
+    @property
+    def over(self) -> bool:
+        return self.saga.phase in (Phase.DONE, Phase.UNDONE)
