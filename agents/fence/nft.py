@@ -1,10 +1,10 @@
 """The door to nftables: the `nft` command."""
 
-import asyncio
 import json
 from dataclasses import dataclass
 from typing import Any
 
+from agents import command
 from agents.fence.generation import generation
 from agents.fence.rules import FAMILIES, TABLE, ruleset
 
@@ -82,24 +82,11 @@ async def objects(family: str, table: str) -> list[dict[str, Any]]:
 
 async def _nft(*arguments: str, stdin: str = "") -> str:
     try:
-        process = await asyncio.create_subprocess_exec(
-            "nft",
-            *arguments,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
+        ended = await command.run("nft", *arguments, stdin=stdin, seconds=_TIMEOUT)
     except FileNotFoundError:
         raise NftError("nft: not found; install nftables") from None
-    try:
-        async with asyncio.timeout(_TIMEOUT):
-            output, complaint = await process.communicate(stdin.encode())
     except TimeoutError:
         raise NftError(f"nft did not finish within {_TIMEOUT:g} s") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode:
-        raise NftError(f"nft refused the rules: {complaint.decode(errors='replace').strip()}")
-    return output.decode()
+    if ended.code:
+        raise NftError(f"nft refused the rules: {ended.complaint.strip()}")
+    return ended.out

@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+from agents import command
 from agents.frr.vty import VtyError, ask
 
 _RELOAD = "/usr/lib/frr/frr-reload.py"
@@ -75,27 +76,14 @@ class Frr:
         arguments = ["--reload", "--stdout", "--log-level", "warning", "--daemon", "bgpd", "--bindir", "/usr/bin"]
         arguments += ["--confdir", directory, "--rundir", directory, "--vty_socket", str(self._bgpd.parent)]
         try:
-            process = await asyncio.create_subprocess_exec(
-                _RELOAD,
-                *arguments,
-                str(self._conf),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-            )
+            ended = await command.run(_RELOAD, *arguments, str(self._conf), seconds=_RELOAD_TIMEOUT)
         except FileNotFoundError:
             raise FrrError(f"{_RELOAD}: not found; install frr-pythontools") from None
-        try:
-            async with asyncio.timeout(_RELOAD_TIMEOUT):
-                output, _ = await process.communicate()
         except TimeoutError:
             raise FrrError(f"frr-reload.py did not finish within {_RELOAD_TIMEOUT:g} s") from None
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        if process.returncode:
-            raise FrrError(f"frr-reload.py refused {self._conf}: {_complaint(output.decode(errors='replace'))}")
+        if ended.code:
+            complaint = _complaint(ended.out + ended.complaint)
+            raise FrrError(f"frr-reload.py refused {self._conf}: {complaint}")
 
 
 def _complaint(output: str) -> str:

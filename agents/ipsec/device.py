@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+from agents import command
 from agents.ipsec.guard import DEVICE
 
 QUEUE = 4000
@@ -19,7 +20,4 @@ async def lengthen() -> None:
             return
     except (FileNotFoundError, ValueError):
         return
-    words = ("ip", "link", "set", "dev", DEVICE, "txqueuelen", f"{QUEUE}")
-    quiet = asyncio.subprocess.DEVNULL
-    process = await asyncio.create_subprocess_exec(*words, stdin=quiet, stdout=quiet, stderr=quiet)
-    await process.wait()  # what it could not do is tried again
+    await command.run("ip", "link", "set", "dev", DEVICE, "txqueuelen", f"{QUEUE}")  # in vain: it is tried again

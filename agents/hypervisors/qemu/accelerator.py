@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from agents import command
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.hypervisors.qemu.command_line import PROGRAM, Accelerator
 
@@ -19,19 +20,17 @@ _BOOTED = b"VFS: Unable to mount root fs"  # the last that a kernel does by itse
 PROCESSORS = {"kvm": "host", "tcg": "max,-la57"}
 """What guests see, by accelerator: with 5-level paging Linux 6.12 does not boot under TCG."""
 
-_VERSION = re.compile(rb"version (\d+)\.(\d+\S*)")
+_VERSION = re.compile(r"version (\d+)\.(\d+\S*)")
 
 
 async def version() -> str:
     """Of the QEMU that is installed. Raises Refused if it is none, or one that corrupts guests."""
     if shutil.which(PROGRAM) is None:
         raise Refused(f"{PROGRAM} is not installed; QEMU {OLDEST} or later is needed")
-    process = await asyncio.create_subprocess_exec(PROGRAM, "--version", stdout=asyncio.subprocess.PIPE)
-    said, _ = await process.communicate()
-    match = _VERSION.search(said)
+    match = _VERSION.search((await command.run(PROGRAM, "--version")).out)
     if match is None:
         raise Refused(f"{PROGRAM} does not tell its version")
-    found = f"{match[1].decode()}.{match[2].decode()}"
+    found = f"{match[1]}.{match[2]}"
     if int(match[1]) < OLDEST:
         raise Refused(f"QEMU is {found}; {OLDEST} or later is needed: 7.2 corrupts guests with two CPUs in a move")
     return found

@@ -1,10 +1,10 @@
 """What a machine has written to its disk: a qcow2 overlay over the shared base. Only that moves."""
 
-import asyncio
 import json
 import shutil
 from pathlib import Path
 
+from agents import command
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.hypervisors.qemu.command_line import overlay_path
 from agents.hypervisors.qemu.image import Image
@@ -28,13 +28,11 @@ async def make(machine: Machine, folder: Path, image: Image, fresh: bool) -> Non
     await _img("create", "-q", "-f", "qcow2", *backing, str(path), str(machine.disk.bytes))
 
 
-async def _img(*arguments: str) -> bytes:
-    pipe = asyncio.subprocess.PIPE
+async def _img(*arguments: str) -> str:
     try:
-        process = await asyncio.create_subprocess_exec("qemu-img", *arguments, stdout=pipe, stderr=pipe)
+        ended = await command.run("qemu-img", *arguments)
     except OSError as error:
         raise HypervisorError(f"qemu-img: {error.strerror}; is it installed?") from error
-    out, err = await process.communicate()
-    if process.returncode:
-        raise HypervisorError(f"qemu-img {arguments[0]}: {err.decode(errors='replace').strip()}")
-    return out
+    if ended.code:
+        raise HypervisorError(f"qemu-img {arguments[0]}: {ended.complaint.strip()}")
+    return ended.out

@@ -4,13 +4,13 @@ QEMU listens at one address. At the others the kernel itself listens, on the sam
 that connection only, and announces them to the source, which makes a subflow to each.
 """
 
-import asyncio
 import json
 import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from agents import command
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.target import Place
 
@@ -86,9 +86,7 @@ async def _ip(*words: str, json: bool = False) -> str:
 
 
 async def _run(argv: Sequence[str]) -> str:
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*argv, stdout=pipe, stderr=pipe)
-    out, err = await process.communicate()
-    if process.returncode:
-        raise HypervisorError(f"'{' '.join(argv)}' failed: {err.decode(errors='replace').strip()}")
-    return out.decode()
+    ended = await command.run(*argv)
+    if ended.code:
+        raise HypervisorError(f"'{' '.join(argv)}' failed: {ended.complaint.strip()}")
+    return ended.out
