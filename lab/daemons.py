@@ -18,7 +18,7 @@ from lab.topology import Cloudlet, Topology
 
 FRR = Path("/usr/lib/frr")
 CHARON = Path("/usr/lib/ipsec/charon")
-BGP_PORT, CONTROL_PORT, REST_PORT = 179, 9179, 8080
+BGP_PORT, CONTROL_PORT, REST_PORT, AGENT_PORT = 179, 9179, 8080, 8443
 GOBGP_API = "127.0.0.1:50051"
 
 
@@ -67,6 +67,8 @@ def controller(topology: Topology, plan: Plan) -> dict[str, Record]:
         "WEFT_ROUTE_SERVER_TOKEN_FILE": str(_control_token()),
         "WEFT_ASN": str(topology.asn),
         "WEFT_AUTHORITY": str(directory / "authority"),
+        "WEFT_AGENT_LISTEN": f"{plan.loopbacks[topology.controller]}:{AGENT_PORT}",
+        "WEFT_AGENT_TLS_ONLY": "true",
     }
     if not (directory / "authority").exists():
         ceremony.init(directory / "authority", "lab", datetime.now(UTC))
@@ -119,7 +121,7 @@ def agent(cloudlet: Cloudlet, topology: Topology, plan: Plan) -> dict[str, Recor
     run = frr_directory(cloudlet.name)
     text = [
         f'cloudlet = "{cloudlet.name}"',
-        f'controller = "http://{plan.loopbacks[topology.controller]}:{REST_PORT}"',
+        f'controller = "https://{plan.loopbacks[topology.controller]}:{AGENT_PORT}"',
         f'token_file = "{token_file(cloudlet)}"',
         f'state_dir = "{directory / "state"}"',
     ]

@@ -8,16 +8,15 @@ region.down(print)
 """
 
 import contextlib
-import functools
 import hashlib
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from lab import cleanup, daemons, netns, underlay, wan
+from lab import cleanup, daemons, enrolment, netns, stations, underlay, wan
 from lab.capture import Capture
 from lab.errors import LabError
 from lab.interruption import interruptible
@@ -30,6 +29,7 @@ from lab.rest import Rest
 from lab.state import Record, State
 from lab.topology import Topology, load
 from lab.underlay import station_node
+from lab.watch import Watch
 
 
 class Region:
@@ -63,9 +63,13 @@ class Region:
         return self._state
 
     @property
+    def watch(self) -> Watch:
+        return Watch(self.state)
+
+    @property
     def processes(self) -> Mapping[str, Process]:
         """Every daemon by name: wan, rs1, controller, c1-agent, c1-gobgpd, c6-zebra, c6-bgpd, m1-dhcp and so on."""
-        return {name: Process(name, self.state) for name in self.state.processes}
+        return self.watch.processes
 
     # -- up and down ------------------------------------------------------------------------------------------------
     def up(self, progress: Progress = print, wait_seconds: float = 0) -> None:
@@ -132,7 +136,7 @@ class Region:
             if self.topology.ipsec:
                 self.start(daemons.charon(cloudlet))
         with Rest() as rest:
-            self._wait(rest.ready, 60, "the controller is not ready")
+            self.watch.wait(rest.ready, 60, "the controller is not ready")
 
     def lay(self, progress: Progress = print) -> None:
         """Namespaces, cables and the WAN, and nothing of Weft on them. Needs the lock."""
@@ -160,23 +164,7 @@ class Region:
 
     def enrol(self, progress: Progress = print) -> None:
         """Cloudlets, their agents, endpoints and devices, over REST, until the route servers have heard of all."""
-        cloudlets = self.topology.cloudlets
-        progress(f"enrolling {len(cloudlets)} cloudlets")
-        with Rest() as rest:
-            for cloudlet in cloudlets:
-                daemons.secret(daemons.token_file(cloudlet), rest.invite(cloudlet))
-                self.start(daemons.agent(cloudlet, self.topology, self.plan))
-            for cloudlet in cloudlets:
-                late = f"the agent of {cloudlet.name} does not connect"
-                self._wait(functools.partial(rest.connected, cloudlet), 120, late)
-            for cloudlet in cloudlets:
-                for endpoint in cloudlet.endpoints:
-                    rest.create_endpoint(cloudlet, endpoint)
-            for _, station in self.topology.stations:
-                if station.works_for is None:
-                    rest.register(self.topology, station)
-            progress(f"waiting for {2 * len(cloudlets)} BGP sessions and a route of every endpoint")
-            self._wait(lambda: not self._unannounced(rest), 90, lambda: "; ".join(self._unannounced(rest)))
+        enrolment.enrol(self.topology, self.plan, self.watch, progress)
 
     def apply_policy(self, progress: Progress = print) -> None:
         """The topology's policy, if it names one."""
@@ -190,37 +178,12 @@ class Region:
 
     def lease(self, progress: Progress = print) -> dict[str, str]:
         """Starts the DHCP clients of every device and VM; returns their IPv4 addresses (without length) by name."""
-        progress(f"DHCP for {len(self.topology.stations)} devices and VMs")
-        files, files6 = {}, {}
-        for cloudlet, station in self.topology.stations:
-            node = station_node(cloudlet.name, station.name)
-            files[station.name] = daemons.lease_file(node)
-            self.start({f"{station.name}-dhcp": daemons.dhcp_client(node, station.client_id)})
-            if cloudlet.endpoint(station.endpoint).prefix6 is not None:
-                files6[station.name] = daemons.lease_file(node, 6)
-                self.start({f"{station.name}-dhcp6": daemons.dhcp6_client(node)})
-        self._wait(lambda: not _unleased(files), 60, lambda: f"no DHCP lease for {_unleased(files)}")
-        self._wait(lambda: not _unleased(files6), 60, lambda: f"no DHCPv6 lease for {_unleased(files6)}")
-        self.state.leases, self.state.leases6 = _leased(files), _leased(files6)
-        with Rest() as rest:  # agents answer by themselves, and tell the controller right after
-            missing = functools.partial(_untold, rest, set(self.state.leases.values()))
-            self._wait(lambda: not missing(), 60, lambda: f"the controller has not heard of {missing()}")
-        self.state.save()
+        stations.lease(self.topology, self.watch, self.state, progress)
         return self.state.leases
 
     def boot(self, progress: Progress = print, seconds: float = 120) -> dict[str, str]:
-        """Adds and starts the VMs that really boot; returns their addresses (without length) by name. Their devices
-        have to be known."""
-        machines = [machine for _, machine in self.topology.machines]
-        if not machines:
-            return {}
-        progress(f"booting {', '.join(machine.name for machine in machines)}")
-        with Rest() as rest:
-            for machine in machines:
-                rest.add_machine(machine)
-            found = functools.partial(_serving, rest, [machine.name for machine in machines])
-            self._wait(lambda: None not in found().values(), seconds, lambda: f"VMs without an address: {found()}")
-            return {name: str(address) for name, address in found().items()}
+        """Adds and starts the VMs that really boot; returns their addresses (without length) by name."""
+        return stations.boot(self.topology, self.watch, progress, seconds)
 
     # -- what a demo or a test asks ---------------------------------------------------------------------------------
     def address(self, station: str) -> str:
@@ -266,18 +229,7 @@ class Region:
 
     def status(self) -> list[dict[str, Any]]:
         """One row per daemon: name, node, state, pid, resident_bytes, cpu_seconds, log."""
-        return [
-            {
-                "name": name,
-                "node": process.record.node,
-                "state": "running" if process.alive() else "stopped",
-                "pid": process.pid,
-                "resident_bytes": process.resident_bytes(),
-                "cpu_seconds": round(process.cpu_seconds(), 2),
-                "log": process.record.log,
-            }
-            for name, process in self.processes.items()
-        ]
+        return self.watch.rows()
 
     def summary(self) -> dict[str, Any]:
         """Topology, phase, WAN emulator and leases of the lab."""
@@ -294,31 +246,7 @@ class Region:
     # -- inside -----------------------------------------------------------------------------------------------------
     def start(self, records: dict[str, Record]) -> None:
         """Starts processes of the lab, which end with it."""
-        self.state.processes |= records
-        for name in records:
-            Process(name, self.state).start()
-
-    def _unannounced(self, rest: Rest) -> list[str]:
-        """Route servers that have not heard of every endpoint of a cloudlet."""
-        heard = rest.announced()
-        return [
-            f"{server} has no session with {cloudlet.name} or not all its routes"
-            for server in self.topology.route_servers
-            for cloudlet in self.topology.cloudlets
-            if heard.get((server, cloudlet.name), 0) < len(cloudlet.endpoints)
-        ]
-
-    def _wait(self, done: Callable[[], bool], seconds: float, otherwise: str | Callable[[], str]) -> None:
-        """Waits for `done`; a daemon that dies meanwhile ends the wait with its last words."""
-        deadline = time.monotonic() + seconds
-        while not done():
-            for process in self.processes.values():
-                if not process.alive():
-                    raise LabError(f"{process.name} has ended; its log says:\n{process.last_words()}")
-            if time.monotonic() > deadline:
-                reason = otherwise if isinstance(otherwise, str) else otherwise()
-                raise LabError(f"{reason} after {seconds:g} s", f"logs: {LAB}")
-            time.sleep(0.1)
+        self.watch.start(records)
 
     def _is_up(self, wait_seconds: float, progress: Progress) -> bool:
         deadline = time.monotonic() + wait_seconds
@@ -361,16 +289,6 @@ class Region:
         ENV.write_text(f'export WEFT_URL="unix://{SOCKET}"\nexport PATH="{BIN.parent}/venv/bin:{BIN}:$PATH"\n')
 
 
-def _serving(rest: Rest, names: list[str]) -> dict[str, str | None]:
-    """The address of each VM, None as long as it does not run."""
-    vms = {name: rest.get(f"/vms/{name}") for name in names}
-    return {name: vm["address"] if vm["condition"] == "running" else None for name, vm in vms.items()}
-
-
-def _leased(files: dict[str, Path]) -> dict[str, str]:
-    return {name: file.read_text().split("/")[0] for name, file in files.items()}
-
-
 def _digest(topology: Topology) -> str:
     return hashlib.sha256(topology.path.read_bytes()).hexdigest()
 
@@ -380,11 +298,3 @@ def _read_or_none() -> State | None:
         return State.read()
     except LabError:
         return None
-
-
-def _untold(rest: Rest, addresses: set[str]) -> str:
-    return ", ".join(sorted(addresses - {lease["address"] for lease in rest.items("/leases")}))
-
-
-def _unleased(files: dict[str, Path]) -> str:
-    return ", ".join(name for name, file in files.items() if not file.exists())
