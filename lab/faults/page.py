@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from lab.faults.trial import Found
@@ -16,7 +16,7 @@ def keep(found: Sequence[Found], output: Path) -> list[Found]:
     known: dict[str, Found] = {}
     if output.exists():
         known = {one["case"]: Found(**one) for one in json.loads(output.read_text())}
-    known |= {one.case: one for one in found}
+    known |= {one.case: replace(one, reason=one.reason.replace(f"{ROOT}/", "")) for one in found}
     output.write_text(json.dumps([asdict(one) for one in known.values()], indent=1) + "\n")
     return list(known.values())
 
@@ -31,7 +31,7 @@ def table(found: Sequence[Found]) -> str:
     """One row a case."""
     rows = ["| case | fault came at | end | seconds | connection | wrong |", "| --- | --- | --- | --- | --- | --- |"]
     for one in found:
-        said = (one.end + (f": {one.reason}" if one.reason else "")).replace(f"{ROOT}/", "")
+        said = one.end + (f": {one.reason}" if one.reason else "")
         wrong = "; ".join(one.wrong) or "nothing"
         cells = (one.case, one.landed, said, f"{one.seconds:.1f}", one.connection, wrong)
         rows.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
