@@ -6,7 +6,7 @@ routes through a shared member. At its own LAN nobody but the cloudlet is a DHCP
 counters back; generation.py tells whether it is still there.
 """
 
-from agents.fence.nft import Dropped, Nft, NftError
+from agents.fence.nft import Dropped, Elements, Nft, NftError
 from agents.fence.rules import OUTSIDE, Fence, Underlay, ruleset
 
-__all__ = ["OUTSIDE", "Dropped", "Fence", "Nft", "NftError", "Underlay", "ruleset"]
+__all__ = ["OUTSIDE", "Dropped", "Elements", "Fence", "Nft", "NftError", "Underlay", "ruleset"]

@@ -1,6 +1,8 @@
 """The door to nftables: the `nft` command."""
 
+import asyncio
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,11 +27,44 @@ class Dropped:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What changes in one set, as nft writes elements. Taking out what is not there is no error (in a set without
+    intervals), nor is putting in what is there."""
+
+    table: str
+    name: str
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+    family: str = "bridge"
+
+    def text(self) -> str:
+        """The change for `nft -f`. What is to go is added first, as `delete` fails where there is nothing."""
+        steps = (("add", self.remove), ("delete", self.remove), ("add", self.add))
+        return "".join(
+            f"{verb} element {self.family} {self.table} {self.name} {{ {', '.join(elements)} }}\n"
+            for verb, elements in steps
+            if elements
+        )
+
+
 class Nft:
-    """The fences in this network namespace's kernel."""
+    """The rules in this network namespace's kernel. One change at a time, however many want one."""
 
     def __init__(self) -> None:
-        self._loaded: tuple[str, int] | None = None  # the text, and the generation it made
+        self._text: str | None = None  # the fences as they are in the kernel; None: to be put in again
+        self._generation: int | None = None  # as the last change through here has left it; None: nobody knows
+        self._strange = 0
+        self._lock = asyncio.Lock()
+
+    def strange(self) -> int:
+        """Counts how often anybody else was found to have changed something: what was in the kernel when this was less
+        may be there no longer."""
+        now = generation()
+        if now is None or now != self._generation:
+            self._text, self._generation = None, now
+            self._strange += 1
+        return self._strange
 
     async def apply(self, text: str, first: str = "") -> bool:
         """Replaces the fences by `text` in one transaction; says whether anything was done.
@@ -37,23 +72,43 @@ class Nft:
         Nothing is (no process, and the counters go on) while the kernel's rules are as this object left them. `first`
         goes ahead of the text if anything is done. Raises NftError.
         """
-        before = generation()
-        if before is not None and self._loaded == (text, before):
-            return False
-        await _nft("-f", "-", stdin=first + text)
-        after = generation()
-        # Another change in between may have touched ours: then do not rely on it next time.
-        ours_alone = before is not None and after == before + 1
-        self._loaded = (text, after) if after is not None and ours_alone else None
-        return True
+        async with self._lock:
+            self.strange()
+            if self._text == text:
+                return False
+            alone = await self._change(first + text)
+            # Another change in between may have touched ours: then do not rely on it next time.
+            self._text = text if alone else None
+            return True
 
-    async def counters(self, table: str = TABLE) -> list[Dropped]:
-        """What each fence dropped and why, also what dropped nothing. Empty without fences. Of another table: what its
+    async def load(self, text: str) -> None:
+        """Does what the text says, to a table that is not the fences'. Raises NftError."""
+        async with self._lock:
+            self.strange()
+            await self._change(text)
+
+    async def elements(self, changes: Iterable[Elements]) -> None:
+        """Changes sets, in one transaction; what refers to them stays as it is. Raises NftError, and then nothing is
+        changed: there is no such table or set, say."""
+        if text := "".join(change.text() for change in changes):
+            await self.load(text)
+
+    async def _change(self, text: str) -> bool:
+        """Returns whether nobody else changed anything meanwhile."""
+        before = self._generation
+        await _nft("-f", "-", stdin=text)
+        after = generation()
+        alone = before is not None and after == before + 1
+        self._generation = after if alone else None
+        return alone
+
+    async def counters(self, *tables: str) -> list[Dropped]:
+        """What each fence dropped and why, also what dropped nothing. Empty without fences. Of other tables: what their
         counters have counted. Raises NftError."""
         found = []
         for item in json.loads(await _nft("-j", "list", "counters"))["nftables"]:
             counter = item.get("counter")
-            if counter and counter["table"] == table and counter["family"] in FAMILIES:
+            if counter and counter["table"] in (tables or (TABLE,)) and counter["family"] in FAMILIES:
                 bridge, _, reason = counter["name"].partition(".")
                 found.append(Dropped(bridge, reason, counter["packets"], counter["bytes"]))
         return sorted(found, key=lambda d: (d.bridge, d.reason))
@@ -70,8 +125,9 @@ class Nft:
 
     async def clear(self) -> None:
         """Takes the fences out, if there are any. Raises NftError."""
-        self._loaded = None
-        await _nft("-f", "-", stdin=ruleset([]))
+        async with self._lock:
+            self._text = None
+            await _nft("-f", "-", stdin=ruleset([]))
 
 
 async def objects(family: str, table: str) -> list[dict[str, Any]]:

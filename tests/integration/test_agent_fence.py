@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from agents.dhcp import DhcpServer
-from agents.fence import Fence, Nft, NftError, ruleset
+from agents.fence import Elements, Fence, Nft, NftError, ruleset
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
 from tests.integration.fence_frames import ALL, FENCED, PASSING, ethernet, icmp6, label, udp4
@@ -310,6 +310,26 @@ async def test_unchanged_rules_start_no_process_and_keep_the_counters(net: Net) 
         assert await net.nft.apply(RULES) is False
         net.gate.run("nft flush table inet weft")
         assert await net.nft.apply(RULES) is True, "rules that somebody took out come back"
+
+
+async def test_elements_come_and_go_beside_the_fences(net: Net) -> None:
+    """A set of another table; the fences are as they were left, and are not put in again for it."""
+    await net.fence(RULES)
+    before = await net.dropped()
+    with net.gate.entered():
+        await net.nft.load("add table bridge beside\nadd set bridge beside held { type ether_addr . ipv4_addr; }\n")
+        one, two = "02:00:5e:00:00:01 . 10.1.0.2", "02:00:5e:00:00:02 . 10.1.0.4"
+        await net.nft.elements([Elements("beside", "held", add=(one, two))])
+        await net.nft.elements([Elements("beside", "held", add=(one,), remove=(two, "02:00:5e:00:00:03 . 10.1.0.6"))])
+        listed = net.gate.run("nft list set bridge beside held")
+        assert one in listed and "10.1.0.4" not in listed and "10.1.0.6" not in listed
+        assert not await net.nft.apply(RULES) and await net.dropped() == before
+        seen = net.nft.strange()
+        net.gate.run("nft delete table bridge beside")
+        with pytest.raises(NftError):
+            await net.nft.elements([Elements("beside", "held", add=(one,))])
+        assert net.nft.strange() > seen, "somebody else changed something"
+        assert await net.nft.apply(RULES), "so the fences are put in again"
 
 
 async def test_fences_that_are_gone_leave_nothing(net: Net) -> None:
