@@ -82,6 +82,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 		"serving":    s.Sessions.Serving(),
 		"restarting": s.Engine.Restarting(),
 		"permits":    true, // that it knows what they are
+		"tcp_md5":    dropped("/proc/net/netstat"),
 		"started_at": s.Started.UTC(),
 		"sessions":   s.sessions(),
 		"bmp":        s.stations(),

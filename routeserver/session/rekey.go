@@ -19,8 +19,8 @@ func (s *Server) protection(address netip.Addr) (p Protection, protected bool) {
 	return p, protected
 }
 
-// Rekey puts other keys in force, without closing the listening socket. Sessions of neighbours whose keys are the same
-// are not touched. Of the others, a session goes on
+// Rekey puts other keys in force in place of those of the password file, without closing the listening socket. Sessions
+// of neighbours whose keys are the same are not touched. Of the others, a session goes on
 //   - with another TCP-MD5 password: it signs with that from now on, and the neighbour has the hold time to do so too;
 //   - with TCP-AO, if one key stays: the neighbour is asked to use the first key, and does so as soon as it has it;
 //
@@ -29,11 +29,19 @@ func (s *Server) protection(address netip.Addr) (p Protection, protected bool) {
 func (s *Server) Rekey(keys Keys) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.rekey(merged(s.Told, keys), func() error { s.filed = keys; return nil })
+}
+
+// rekey puts keys in force once `commit` has noted where they are from. It is called with the lock held.
+func (s *Server) rekey(keys Keys, commit func() error) error {
 	trial, err := s.listenConfig(keys).Listen(context.Background(), "tcp", netip.AddrPortFrom(s.Listen.Addr(), 0).String())
 	if err != nil {
 		return fmt.Errorf("the keys cannot be set: %w", cause(err))
 	}
 	trial.Close()
+	if err := commit(); err != nil {
+		return err
+	}
 	old := s.Keys
 	changed := slices.DeleteFunc(slices.SortedFunc(maps.Keys(merged(old, keys)), netip.Addr.Compare), func(a netip.Addr) bool { return old[a].equal(keys[a]) })
 	s.Keys = keys

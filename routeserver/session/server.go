@@ -29,6 +29,8 @@ type Config struct {
 	IdleHold     time.Duration // how long a peer waits after an error, doubled with each in a row; 0: it does not
 	SendHold     time.Duration // how long a peer may take nothing (RFC 9687)
 	Keys         Keys          // of neighbours that must sign their segments; Rekey changes them
+	Told         Keys          // the same, by the controller; Tell changes them, and who is in both has those of Keys
+	ToldFile     string        // where those are kept for the next start; empty: nowhere
 	ShutdownText string        // for the people at the other ends, when the server stops (RFC 9003)
 	Hops         int           // how far away neighbours may be (GTSM, RFC 5082), unless the rule set says it; 0: any distance
 	RestartTime  time.Duration // offered for graceful restart (RFC 4724); zero: none, on either side
@@ -43,6 +45,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	listener net.Listener   // while it serves
+	filed    Keys           // of the password file; Keys are all that are in force
 	hops     map[string]int // how far away those peers may be for which the rule set says it
 	slots    map[string]*slot
 	dialing  map[string]context.CancelFunc
@@ -68,7 +71,9 @@ func New(c Config, e *engine.Engine, log *slog.Logger) *Server {
 	if c.ShutdownText == "" {
 		c.ShutdownText = "the route server stops"
 	}
-	return &Server{Config: c, engine: e, log: log, slots: map[string]*slot{}, dialing: map[string]context.CancelFunc{}}
+	filed := c.Keys
+	c.Keys = merged(c.Told, filed)
+	return &Server{Config: c, filed: filed, engine: e, log: log, slots: map[string]*slot{}, dialing: map[string]context.CancelFunc{}}
 }
 
 // Probe says whether the BGP address can be bound, without serving on it.

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,9 @@ import (
 	"weft/routeserver/session"
 	"weft/routeserver/wire"
 )
+
+// toldFile keeps the keys that the controller has told, in the state directory.
+const toldFile = "keys"
 
 // errDone says that what was asked for has been printed.
 var errDone = errors.New("done")
@@ -164,6 +168,10 @@ func parse(args []string, output io.Writer) (*options, error) {
 		if o.session.Keys, err = session.ReadKeys(*passwords); err != nil {
 			return nil, err
 		}
+	}
+	o.session.ToldFile = filepath.Join(*state, toldFile)
+	if o.session.Told, err = session.ReadKeys(o.session.ToldFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
 	}
 	return o, errors.Join(o.addresses(*listen, *control, *routerID, *clusterID), secret(*tokenFile, &o.token), secret(*metricsToken, &o.metrics), o.level.UnmarshalText([]byte(*level)))
 }
