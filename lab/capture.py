@@ -13,7 +13,9 @@ from typing import Self
 from lab import netns
 from lab.errors import LabError
 from lab.paths import LAB
+from lab.pcap import frames
 
+_DROPPED = re.compile(r"(\d+) packets? dropped by kernel")
 _LINE = re.compile(r"^(\d+\.\d+) (.*)$", re.MULTILINE)
 
 
@@ -28,14 +30,17 @@ class Frame:
 class Capture:
     """tcpdump from construction (it listens when the constructor returns) until `stop`.
 
-    `expression` is pcap-filter(7); `direction` is `in`, `out` or `inout`.
+    `expression` is pcap-filter(7); `direction` is `in`, `out` or `inout`. Frames are kept `whole`, or 256 bytes
+    of each.
     """
 
-    def __init__(self, node: str, interface: str, expression: str, direction: str = "inout") -> None:
+    def __init__(
+        self, node: str, interface: str, expression: str, direction: str = "inout", *, whole: bool = False
+    ) -> None:
         LAB.mkdir(parents=True, exist_ok=True)
         self._directory = tempfile.TemporaryDirectory(prefix="capture-", dir=LAB)
         self.path = Path(self._directory.name) / "capture.pcap"
-        argv = ["tcpdump", "-i", interface, "-n", "-s", "256", "-U", "--immediate-mode", "-Z", "root"]
+        argv = ["tcpdump", "-i", interface, "-n", "-s", "0" if whole else "256", "-U", "--immediate-mode", "-Z", "root"]
         argv += ["-Q", direction, "-w", str(self.path), expression]
         self._errors = (Path(self._directory.name) / "errors").open("w+")
         self._process = subprocess.Popen(
@@ -55,14 +60,28 @@ class Capture:
 
     def stop(self) -> list[Frame]:
         """Ends the capture and returns its frames in the order they were seen."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait(10)
+        self._end()
         shown = subprocess.run(
             ["tcpdump", "-n", "-tt", "-r", str(self.path)], capture_output=True, text=True, check=False
         ).stdout
         self.close()
         return [Frame(float(at), text) for at, text in _LINE.findall(shown)]
+
+    def frames(self) -> list[tuple[float, bytes]]:
+        """Ends the capture and returns its frames as they were on the wire, each with its time. Raises LabError if the
+        kernel had no room for some."""
+        self._end()
+        said, found = self._said(), list(frames(self.path.read_bytes()))
+        self.close()
+        if (dropped := _DROPPED.search(said)) is None or dropped[1] != "0":
+            raise LabError(f"the capture is not complete: {said.strip()}")
+        return found
+
+    def _end(self) -> None:
+        if self._process.poll() is None:
+            time.sleep(0.2)  # what has just passed is on its way to tcpdump, which leaves it when it is told to end
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(10)
 
     def close(self) -> None:
         """Ends it without looking."""
