@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from time import monotonic
 
-from controller.wire.machines import Machine
+from controller.wire.machines import Disk, Machine
 from controller.wire.moves import Tuning
 from lab.errors import LabError
 from lab.hosts import Host, Hosts, last
@@ -43,6 +43,8 @@ class Move:
 def move(here: Host, there: Host, machine: Machine, name: str, tuning: Tuning) -> Move:
     began = monotonic()
     target = there.do(there.driver.prepare(machine, there.attachment, "a", name, tuning))
+    if machine.disk is not None:
+        here.do(last(here.driver.disk(machine.name, name, target, tuning)), 600)
     here.do(last(here.driver.memory(machine.name, name, target, tuning)), 600)
     figures = here.do(here.driver.switchover(machine.name, name))
     there.do(there.driver.activate(machine.name, name))
@@ -55,9 +57,17 @@ def measure(
     images: Path, arguments: argparse.Namespace, paths: int, tuning: Tuning, options: dict[str, str]
 ) -> list[Move]:
     macs = ("52:54:00:00:00:0a", "52:54:00:00:00:0b")
-    machine = Machine(name="vm1", driver="qemu", image="lab", memory=arguments.memory << 20, vcpus=1, macs=macs)
+    machine = Machine(
+        name="vm1",
+        driver="qemu",
+        image="lab",
+        memory=arguments.memory << 20,
+        vcpus=1,
+        macs=macs,
+        disk=Disk(base="lab", bytes=512 << 20) if arguments.disk else None,
+    )
     with tempfile.TemporaryDirectory() as folder:
-        hosts = Hosts(Path(folder), images, (arguments.rate,) * paths, options)
+        hosts = Hosts(Path(folder), images, (arguments.rate,) * paths, options, arguments.rtt)
         try:
             here, there = hosts.one, hosts.two
             here.do(here.driver.start(machine, here.attachment, "a"))
@@ -80,6 +90,8 @@ def measure(
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m lab.bench_qemu", description=__doc__)
     parser.add_argument("--rate", type=int, default=60, help="Mbit/s of each path (60)")
+    parser.add_argument("--rtt", type=float, default=0.0, help="ms of the round trip (0)")
+    parser.add_argument("--disk", action="store_true", help="with a disk, which is copied too")
     parser.add_argument("--memory", type=int, default=256, help="MiB of the guest (256)")
     parser.add_argument("--working", type=int, default=32, help="MiB that are written all the time (32)")
     parser.add_argument("--dirty", type=int, default=1, help="MiB a second that are written (1)")
@@ -101,7 +113,15 @@ def main() -> int:
             flush=True,
         )
     if arguments.output:
-        kept = {"arguments": {"rate": arguments.rate, "memory": arguments.memory, "dirty": arguments.dirty}}
+        kept = {
+            "arguments": {
+                "rate": arguments.rate,
+                "rtt": arguments.rtt,
+                "disk": arguments.disk,
+                "memory": arguments.memory,
+                "dirty": arguments.dirty,
+            }
+        }
         moves = {name: [asdict(one) for one in found] for name, found in results.items()}
         arguments.output.write_text(json.dumps({**kept, "moves": moves}, indent=1) + "\n")
     return 0

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from agents.hypervisors.hypervisor import Attachment, Hypervisor, Site
 from agents.hypervisors.qemu import driver as qemu
+from lab.relay import Relay
 
 CLONE_NEWNET = 0x40000000
 T = TypeVar("T")
@@ -90,25 +91,36 @@ async def last(iterator: AsyncIterator[T]) -> T:
 
 
 class Hosts:
-    """`one` and `two`, with a link of `rates` (Mbit/s) for each path between them. Everything is gone after close."""
+    """`one` and `two`, with a link of `rates` (Mbit/s) for each path between them, and `rtt_ms` there and back.
+    Everything is gone after close."""
 
     driver: Callable[[Site], Hypervisor] = staticmethod(qemu)
 
     def __init__(
-        self, folder: Path, images: Path, rates: Sequence[int] = (350,), options: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        images: Path,
+        rates: Sequence[int] = (350,),
+        options: Mapping[str, str] | None = None,
+        rtt_ms: float = 0.0,
     ) -> None:
         self._names = [f"weft-qm-{os.getpid()}-{number}" for number in (1, 2)]
         self._folder, self._images, self._options = folder, images, options or {}
         self._paths = [[f"10.77.{link}.{number}" for link in range(len(rates))] for number in (1, 2)]
         self._hosts: list[Host] = []
+        self._relay: Relay | None = None
         try:
             for name in self._names:
                 _ip(f"netns add {name}")
                 _ip(f"-n {name} link set lo up")
                 _ip(f"-n {name} link add {BRIDGE} type bridge forward_delay 0")
                 _ip(f"-n {name} link set {BRIDGE} up")
+            if rtt_ms:
+                self._relay = Relay(f"{self._names[0]}-wan", rtt_ms)
             for link, rate in enumerate(rates):
                 self._link(link, rate)
+            if self._relay is not None:
+                self._relay.start()
             self._hosts = [self._host(number) for number in (0, 1)]
         except BaseException:
             self.close()
@@ -116,10 +128,15 @@ class Hosts:
 
     def _link(self, link: int, rate: int) -> None:
         one, two = self._names
-        _ip(f"-n {one} link add wan{link} type veth peer name wan{link} netns {two}")
+        if self._relay is not None:
+            self._relay.lay(f"wan{link}", self._names, rate)
+        else:
+            _ip(f"-n {one} link add wan{link} type veth peer name wan{link} netns {two}")
         for name, paths in zip(self._names, self._paths, strict=True):
             _ip(f"-n {name} addr add {paths[link]}/24 dev wan{link}")
             _ip(f"-n {name} link set wan{link} up")
+            if self._relay is not None:
+                continue
             shape = f"tbf rate {rate}mbit burst 256k latency 50ms"
             _run(f"ip netns exec {name} tc qdisc add dev wan{link} root {shape}")
 
@@ -174,6 +191,8 @@ class Hosts:
             host.close()
         for path in self._folder.glob("*/*/pid"):
             kill(path)
+        if self._relay is not None:
+            self._relay.close()
         for name in self._names:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 

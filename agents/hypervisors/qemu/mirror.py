@@ -74,8 +74,7 @@ async def finish(session: Session) -> None:
     if not found["ready"]:
         raise HypervisorError("the disk's copy has not caught up")
     await session.execute("block-job-cancel", {"device": JOB, "force": False})  # of a job that is ready: ends in step
-    await _concluded(session)
-    await session.execute("blockdev-del", {"node-name": NODE})
+    await _concluded(session)  # its node stays: QEMU would flush it once more, a round trip in the pause
 
 
 async def cancel(session: Session) -> None:

@@ -146,7 +146,8 @@ def test_command_line(tmp_path: Path) -> None:
     assert argv[-2:] == ["-incoming", "defer"]
     assert {"-S", "-no-reboot", "-nodefaults", "-no-user-config", "-sandbox"} <= set(argv)
     assert any("a,,b.qcow2" in word and "read-only=on" in word for word in argv)
-    assert f"virtio-net-pci,netdev=net-b,id=nic-b,mac={MACHINE.macs[1]},host_mtu=1400,romfile=" in argv
+    legacy = "disable-modern=on,disable-legacy=off"
+    assert f"virtio-net-pci,{legacy},netdev=net-b,id=nic-b,mac={MACHINE.macs[1]},host_mtu=1400,romfile=" in argv
     assert argv[argv.index("-append") + 1] == "quiet weft.name=vm1"
     plain = command_line(MACHINE, tmp_path, files, Accelerator("tcg", "max,-la57"), 1400, incoming=False)
     assert plain == argv[:-2]
