@@ -16,7 +16,7 @@ from agents.gobgp import Gobgp, Intent
 from agents.hypervisors.found import Drivers
 from agents.identity import Identity
 from agents.ipsec import Protection
-from agents.lan import bridge_name
+from agents.lan import bridge_name, on_bridge
 from agents.leases import Leases
 from agents.moves import Moves
 from agents.multipath import Multipath
@@ -28,6 +28,7 @@ from agents.reports import report, same
 from agents.services import EvpnSpeaker, LanServers, flavours
 from agents.settings import Settings
 from agents.sightings import Sightings
+from agents.sources import Sources
 from agents.state import State, StateError
 from controller.wire.access import Access as AccessRules
 from controller.wire.certificates import Authorities, Revocations
@@ -57,14 +58,16 @@ class Agent:
         self._frr = EvpnSpeaker(settings.frr, self._dirty.set)
         self._protection = Protection(settings.ipsec, settings.state_dir / "identity", self._dirty.set)
         self._access = Access(settings.cloudlet, state, controller)
-        self._leases = Leases(controller, settings.state_dir / "leases")
+        self._nft = Nft()
+        self._sources = Sources(self._nft, state, self._dirty.set)
+        self._leases = Leases(controller, settings.state_dir / "leases", self._sources)
         self._sightings = Sightings(settings.cloudlet, controller)
         self._servers = LanServers(self._sightings.witness(self._leases))
         self._neighbours = Neighbours(settings.cloudlet, controller)
         drivers = Drivers(settings.cloudlet, settings.state_dir / "hypervisors", settings.hypervisors)
         self._multipath = Multipath(self._bridge, self._servers.greet, six=lambda address: six(self._desired, address))
-        moves_dir = settings.state_dir / "moves"
-        self._moves = Moves(settings.cloudlet, moves_dir, controller, drivers, self._multipath.switch, self._leases)
+        moves_dir, switch = settings.state_dir / "moves", self._multipath.switch
+        self._moves = Moves(settings.cloudlet, moves_dir, controller, drivers, switch, self._leases, self._sources)
         self._desired = state.desired()
         if self._desired is not None:
             self._moves.know(self._protection.fit(self._desired))
@@ -78,7 +81,7 @@ class Agent:
         self._dirty.set()
         try:
             async with Kernel() as kernel, asyncio.TaskGroup() as group:
-                reconciler = Reconciler(kernel, Nft(), self._protection.guard, self._access)
+                reconciler = Reconciler(kernel, self._nft, self._protection.guard, self._access)
                 tasks: list[Coroutine[None, None, None]] = [
                     self._reconcile(kernel, reconciler),
                     self._follow(),
@@ -99,6 +102,7 @@ class Agent:
             self._multipath.close()
             await self._servers.stop()
             await self._leases.stop()
+            await self._sources.stop()
 
     def _identified(self) -> None:
         self._protection.look()
@@ -225,6 +229,9 @@ class Agent:
         problems = await self._servers.serve(desired, interfaces)
         for problem in await self._leases.follow(desired):
             problems.setdefault(0, []).append(problem)
+        ports = {bridge_name(e): on_bridge(outcome.snapshot, e) for e in desired.endpoints}
+        if (unguarded := await self._sources.apply(desired, ports)) is not None:
+            problems.setdefault(0, []).append(unguarded)
         for index, texts in problems.items():
             outcome.problems.setdefault(index, []).extend(texts)
         return not problems

@@ -70,9 +70,11 @@ class Delegations:
         await self._database.transact(work)
 
     async def _exchange(self, session: AsyncSession, endpoint: Endpoint, request: Exchange) -> tuple[Exchanged, int]:
-        ranges, at = Ranges.of(endpoint, self._intent().policy.addresses), now()
+        policy, at = self._intent().policy.addresses, now()
+        ranges = Ranges.of(endpoint, policy)
         without = {*ranges.without, *((number, number) for number in await statics.numbers(session, endpoint.name))}
-        answer = Exchanged(lease_seconds=ranges.lease_seconds, without=sorted(without))
+        bound = policy.bound(endpoint.name)
+        answer = Exchanged(lease_seconds=ranges.lease_seconds, without=sorted(without), bound=bound)
         if not all(number < ranges.total for number in (*(request.blocks or ()), *request.give_back)):
             raise invalid("blocks", f"{ranges.plan.network} has blocks 0 to {ranges.total - 1}")
         row = await delegations.locked(session, endpoint.name, request.incarnation)

@@ -19,6 +19,7 @@ EVENTS: dict[Impostor, tuple[str, str]] = {
     "gateway": ("gateway-spoofed", "somebody at an access port uses the gateway's addresses"),
     "tagged": ("frames-hidden", "somebody at an access port sends tagged frames"),
     "hidden": ("frames-hidden", "somebody at an access port sends headers that cannot be read"),
+    "source": ("address-spoofed", "somebody at an access port uses an address that is not its own"),
     "vxlan": ("vxlan-injected", "VXLAN came from somebody who shares no pool with it"),
 }
 """By what was dropped: the event's type, and what it says."""

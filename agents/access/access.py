@@ -13,7 +13,9 @@ from agents.access.specification import Specification, read
 from agents.backoff import Backoff
 from agents.controller import ControllerAway, ControllerRefused
 from agents.fence import OUTSIDE, Nft, NftError
+from agents.fence.rules import TABLE as FENCES
 from agents.lan import bridge_name, tunnel_pattern
+from agents.sources.rules import TABLE as SOURCES
 from agents.state import State, StateError
 from controller.wire.access import Access as Document
 from controller.wire.access import AccessReport, Counted, Dropped, Impostor
@@ -148,9 +150,10 @@ class Access:
         return AccessReport(cloudlet=self._cloudlet, filters=filters, dropped=dropped)
 
     async def _impostors(self) -> list[Dropped]:
-        """What the fences have dropped that somebody at an access port, or on the underlay, made up."""
+        """What was dropped that somebody at an access port, or on the underlay, made up: by the fences, and by what
+        guards sources."""
         found = []
-        for one in await self._nft.counters() if self._endpoints else []:
+        for one in await self._nft.counters(FENCES, SOURCES) if self._endpoints else []:
             reason, _, where = one.reason.rpartition("-")
             endpoint = self._endpoints.get(one.bridge)
             if not one.packets:

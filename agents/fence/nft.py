@@ -60,11 +60,15 @@ class Nft:
     def strange(self) -> int:
         """Counts how often anybody else was found to have changed something: what was in the kernel when this was less
         may be there no longer."""
+        if not self._lock.locked():  # else there is a change of our own under way
+            self._look()
+        return self._strange
+
+    def _look(self) -> None:
         now = generation()
         if now is None or now != self._generation:
             self._text, self._generation = None, now
             self._strange += 1
-        return self._strange
 
     async def apply(self, text: str, first: str = "") -> bool:
         """Replaces the fences by `text` in one transaction; says whether anything was done.
@@ -73,7 +77,7 @@ class Nft:
         goes ahead of the text if anything is done. Raises NftError.
         """
         async with self._lock:
-            self.strange()
+            self._look()
             if self._text == text:
                 return False
             alone = await self._change(first + text)
@@ -81,11 +85,13 @@ class Nft:
             self._text = text if alone else None
             return True
 
-    async def load(self, text: str) -> None:
-        """Does what the text says, to a table that is not the fences'. Raises NftError."""
+    async def load(self, text: str) -> int:
+        """Does what the text says, to a table that is not the fences'. As long as `strange()` is what this returns, it
+        is as it was left. Raises NftError."""
         async with self._lock:
-            self.strange()
+            self._look()
             await self._change(text)
+            return self._strange
 
     async def elements(self, changes: Iterable[Elements]) -> None:
         """Changes sets, in one transaction; what refers to them stays as it is. Raises NftError, and then nothing is

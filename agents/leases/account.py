@@ -77,11 +77,13 @@ class Account:
 
     def _rules(self, answer: Exchanged) -> None:
         book = self.book
-        if (book.seconds, book.room.without) == (answer.lease_seconds, answer.without):
+        said = (answer.lease_seconds, answer.without, answer.bound)
+        if (book.seconds, book.room.without, book.bound) == said:
             return
-        book.seconds, book.room.without = answer.lease_seconds, answer.without
+        book.seconds, book.room.without, book.bound = said
         book.longest = max(book.longest, book.seconds)
-        for key, value in (("seconds", book.seconds), ("longest", book.longest), ("without", book.room.without)):
+        kept = {"seconds": book.seconds, "longest": book.longest, "without": book.room.without, "bound": book.bound}
+        for key, value in kept.items():
             book.keep("meta", key, value)
         book.room.count(book.pairs)
 

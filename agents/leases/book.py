@@ -9,6 +9,7 @@ the word of any copy of this book, however old; all else needs a book that is kn
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterable
+from math import inf
 from typing import Any
 
 from agents.leases.pair import KINDS, Device, Kind, Pair, same
@@ -27,11 +28,13 @@ Answer = tuple[int, Kind, str | None]
 
 
 class Book:
-    """One endpoint's. Times are in seconds since the machine started."""
+    """One endpoint's. Times are in seconds since the machine started. `bound`: by policy, whether an address is its
+    holder's alone."""
 
     def __init__(self) -> None:
         self.incarnation = uuid.uuid4().hex
         self.seconds = self.longest = self.version = self.acked = 0
+        self.bound = True
         self.pairs: dict[int, Pair] = {}
         self.people = People()
         self.changed: OrderedDict[tuple[int, Kind], int] = OrderedDict()
@@ -48,6 +51,7 @@ class Book:
         book._unkept.clear()
         book.incarnation, book.acked = meta["incarnation"], meta.get("acked", 0)
         book.seconds, book.longest = meta.get("seconds", 0), meta.get("longest", 0)
+        book.bound = meta.get("bound", True)
         book.room.without = [(first, last) for first, last in meta.get("without", [])]
         for (table, key), value in records.items():
             if table == "block":
@@ -141,6 +145,18 @@ class Book:
             half.until = 0.0
             self._change(pair, kind)
             self.keep_pair(pair)
+
+    def holder(self, number: int, kind: Kind, now: float) -> Client | None:
+        """Who may use an address: whose lease it is, or was by the controller's word when this book began."""
+        half = self.pairs[number].halves[kind] if number in self.pairs else None
+        if half is None or half.client is None:
+            return None
+        return half.client if half.until > now or (not half.version and half.promised > now) else None
+
+    def next_end(self, now: float) -> float:
+        """When the next lease will be over; infinity if there is none."""
+        ends = (half.promised for pair in self.pairs.values() for half in pair.halves.values())
+        return min((end for end in ends if end > now), default=inf)
 
     def tidy(self, now: float) -> None:
         """Notes which leases and rests are over, and gives up what is not needed."""

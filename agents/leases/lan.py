@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address, ip_network
+from math import inf
 from pathlib import Path
 from typing import Protocol
 
@@ -15,7 +16,8 @@ from agents.dhcp.leases import LeaseRefused, NoAnswer
 from agents.leases.account import Account
 from agents.leases.book import Answer, Book
 from agents.leases.journal import Journal, JournalError
-from agents.leases.pair import Kind
+from agents.leases.pair import KINDS, Kind
+from agents.sources import Leased, Sources
 from controller.wire.delegations import Client, Exchange, Exchanged
 from controller.wire.desired import Endpoint
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
@@ -32,6 +34,9 @@ PATIENCE = 1.0
 """Seconds for which a client that nobody here knows waits for the controller's word."""
 
 
+_ENDS = 1.0  # seconds in which leases that end are noted together
+
+
 class Exchanges(Protocol):
     """The controller, as far as it is needed here."""
 
@@ -44,13 +49,23 @@ def since_start() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+def offset(number: int, kind: Kind) -> int:
+    """How far an address of a pair is from the prefix's base, in either family."""
+    return 2 + 2 * number + (kind == "vm")
+
+
 class Lan:
     """The leases of one endpoint. `run()` works until it is cancelled; what clients want is answered all the while."""
 
     def __init__(
-        self, endpoint: Endpoint, directory: Path, controller: Exchanges, clock: Callable[[], float] = since_start
+        self,
+        endpoint: Endpoint,
+        directory: Path,
+        controller: Exchanges,
+        clock: Callable[[], float] = since_start,
+        sources: Sources | None = None,
     ) -> None:
-        self._endpoint, self._controller, self._clock = endpoint, controller, clock
+        self._endpoint, self._controller, self._clock, self._sources = endpoint, controller, clock, sources
         self._base = int(ip_network(endpoint.prefix, strict=False).network_address)
         self._length = ip_network(endpoint.prefix, strict=False).prefixlen
         self._journal = Journal(directory / f"{endpoint.name}.journal")
@@ -109,11 +124,18 @@ class Lan:
         while True:
             if not self._account.due and not self._asked:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(INTERVAL):
+                    async with asyncio.timeout(self._idle()):
                         await self._wake.wait()
             self._wake.clear()
             pause = PAUSE if await self._exchange(backoff) else backoff.delay()
             await asyncio.sleep(pause)
+
+    def _idle(self) -> float:
+        """Seconds until there is something to do unless somebody comes: a lease is over, say, which the kernel has to
+        know."""
+        now = self._clock()
+        end = self._book.next_end(now) if self._sources is not None else inf
+        return min(INTERVAL, max(_ENDS, end - now))
 
     async def close(self) -> None:
         """Finishes what is being written."""
@@ -175,7 +197,28 @@ class Lan:
             await asyncio.wait([future], timeout=patience)
 
     async def _save(self) -> None:
-        await self._journal.keep(self._book.records())
+        """On the disk, and in the kernel, before anybody hears of it."""
+        records = self._book.records()
+        if self._sources is None:
+            await self._journal.keep(records)
+            return
+        now = self._clock()
+        numbers = {int(key) for table, key, _ in records if table == "pair"}
+        halves = {(n, kind): self._book.holder(n, kind, now) for n in numbers for kind in KINDS}
+        clients = {offset(*half): client for half, client in halves.items()}
+        more = (self._ranges(), self._book.bound) if any(table in ("block", "meta") for table, _, _ in records) else ()
+        await asyncio.gather(self._journal.keep(records), self._sources.change(self._endpoint.name, clients, *more))
+
+    async def publish(self) -> None:
+        """Says who has leased what, for the kernel."""
+        if self._sources is not None:
+            now, book = self._clock(), self._book
+            found = ((offset(n, kind), book.holder(n, kind, now)) for n in book.pairs for kind in KINDS)
+            clients = {at: client for at, client in found if client is not None}
+            await self._sources.lease(self._endpoint.name, Leased(clients, self._ranges(), book.bound))
+
+    def _ranges(self) -> tuple[tuple[int, int], ...]:
+        return tuple((offset(low, "md"), offset(high, "vm")) for low, high in self._book.room.given_out())
 
     # Addresses.
 
@@ -203,7 +246,7 @@ class Lan:
     def _grant(self, client: Client, answer: Answer) -> LeaseGrant:
         number, kind, device = answer
         return LeaseGrant(
-            address=str(ip_address(self._base + 2 + 2 * number + (kind == "vm"))),
+            address=str(ip_address(self._base + offset(number, kind))),
             prefix_length=self._length,
             gateway=self._endpoint.gateway,
             kind=kind,

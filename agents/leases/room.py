@@ -144,6 +144,19 @@ class Room:
             if number not in taken and number not in offered and not self._withheld(number)
         }
 
+    def given_out(self) -> list[tuple[int, int]]:
+        """First and last numbers of pairs that nobody but this agent gives out, block by block: what is withheld is
+        somebody else's to use."""
+        return [part for key in sorted(self.held) for part in self._parts(self.blocks[key])]
+
+    def _parts(self, block: Block) -> list[tuple[int, int]]:
+        parts, low, end = [], block.first, block.first + block.pairs - 1
+        for first, last in sorted(self.without):
+            if low <= last and first <= end:
+                parts += [(low, first - 1)] if low < first else []
+                low = last + 1
+        return [*parts, (low, end)] if low <= end else parts
+
     def _withheld(self, number: int) -> bool:
         return any(first <= number <= last for first, last in self.without)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from agents.dhcp.leases import NoAnswer
 from agents.leases.journal import JournalError
 from agents.leases.lan import Exchanges, Lan
+from agents.sources import Sources
 from controller.wire.delegations import Client
 from controller.wire.desired import Desired
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
@@ -16,10 +17,10 @@ log = logging.getLogger(__name__)
 
 
 class Leases:
-    """A LeaseSource. Journals are in `directory`."""
+    """A LeaseSource. Journals are in `directory`. `sources` is told who has leased what, before the client is."""
 
-    def __init__(self, controller: Exchanges, directory: Path) -> None:
-        self._controller, self._directory = controller, directory
+    def __init__(self, controller: Exchanges, directory: Path, sources: Sources | None = None) -> None:
+        self._controller, self._directory, self._sources = controller, directory, sources
         self._lans: dict[tuple[str, str, str], tuple[Lan, asyncio.Task[None]]] = {}
 
     async def follow(self, desired: Desired) -> list[str]:
@@ -27,18 +28,21 @@ class Leases:
         wanted = {(e.name, e.prefix, e.gateway): e for e in desired.endpoints}
         for key in self._lans.keys() - wanted.keys():
             await self._end(*self._lans.pop(key))
+            if self._sources is not None and key[0] not in {name for name, _, _ in wanted}:
+                self._sources.end(key[0])
         problems = []
         for key in wanted.keys() - self._lans.keys():
             if ip_network(key[1], strict=False).version != 4:
                 continue
             try:
-                lan = Lan(wanted[key], self._directory, self._controller)
+                lan = Lan(wanted[key], self._directory, self._controller, sources=self._sources)
             except (JournalError, ValueError, KeyError, TypeError) as error:
                 problems.append(f"leases of {key[0]}: {error}")
             else:
                 task = asyncio.create_task(lan.run(), name=f"leases of {key[0]}")
                 task.add_done_callback(_complain)
                 self._lans[key] = lan, task
+                await lan.publish()
         return problems
 
     async def stop(self) -> None:

@@ -40,6 +40,8 @@ async def _do(order: Order, place: Place, tell: Tell) -> Progress:
     driver = await place.driver(order)
     hypervisor, can, switch = driver.hypervisor, driver.capabilities, place.switch(driver)
     machine, move, detail, figures = order.machine, order.move, "", Figures()
+    if order.act in ("start", "prepare", "activate"):
+        await place.admit(order)
     match order.act:
         case "start":
             await hypervisor.start(machine, await place.attachment(order), order.serving)
@@ -77,6 +79,8 @@ async def _do(order: Order, place: Place, tell: Tell) -> Progress:
             await place.give_up(order)
         case "abort":
             await hypervisor.abort(machine.name, move)
+    if order.act in ("stop", "discard", "abort"):
+        await place.dismiss(order)
     return ended(order, "done", detail=detail, figures=figures)
 
 

@@ -45,6 +45,16 @@ class Lessor(Protocol):
         """A machine's lease is given back for it."""
 
 
+class Door(Protocol):
+    """What lets a machine in at its LAN, and nobody else under its addresses."""
+
+    async def admit(self, order: Order) -> None:
+        """The machine of this order comes."""
+
+    async def dismiss(self, order: Order) -> None:
+        """It is not there, or not there any more."""
+
+
 class Place:
     """`guest_switch` makes the switch for machines in whose guest somebody listens; without it, and for others, it is
     plain."""
@@ -54,8 +64,9 @@ class Place:
         drivers: Drivers,
         guest_switch: Callable[[Hypervisor], Switch] | None = None,
         leases: Lessor | None = None,
+        door: Door | None = None,
     ) -> None:
-        self._drivers, self._guest_switch, self._leases = drivers, guest_switch, leases
+        self._drivers, self._guest_switch, self._leases, self._door = drivers, guest_switch, leases, door
         self._desired: Desired | None = None
         self._news = asyncio.Event()
         self._seen: dict[str, dict[str, MachineState]] = {}
@@ -111,6 +122,16 @@ class Place:
             await self._leases.meet(order.endpoint, Client(mac=mac, client_id=client_id(order.machine.name)))
         except (NoAnswer, JournalError) as error:
             log.warning("move %s: %s is not known to %s yet: %s", order.move, order.machine.name, order.endpoint, error)
+
+    async def admit(self, order: Order) -> None:
+        """The machine may use its addresses at the order's LAN."""
+        if self._door is not None:
+            await self._door.admit(order)
+
+    async def dismiss(self, order: Order) -> None:
+        """It has left that LAN, or has not come."""
+        if self._door is not None:
+            await self._door.dismiss(order)
 
     async def give_up(self, order: Order) -> None:
         """The address that a machine had here, and has no more, is leased to it no longer. If that cannot be said now,

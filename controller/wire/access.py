@@ -52,9 +52,10 @@ class Counted(Message):
     dropped: Count
 
 
-Impostor = Literal["tagged", "dhcp", "router", "gateway", "hidden", "vxlan"]
+Impostor = Literal["tagged", "dhcp", "router", "gateway", "hidden", "source", "vxlan"]
 """What somebody sent who may not: at an access port a tagged frame, a DHCP server's message, a router's, something from
-the gateway's addresses, headers that cannot be read; or VXLAN, from somebody who shares no pool with the cloudlet."""
+the gateway's addresses, headers that cannot be read, something from somebody else's address;
+or VXLAN, from somebody who shares no pool with the cloudlet."""
 
 
 class Dropped(Message):

@@ -95,13 +95,15 @@ class Exchanged(Message):
     (its database is an older copy): send everything, and the blocks. In both cases nothing was done.
 
     `blocks` are given now, or were and the agent has not said that it has them. `without` are first and last number of
-    pairs that nobody gets unless a device is said to have it."""
+    pairs that nobody gets unless a device is said to have it. `bound`: at access ports a leased address is its holder's
+    alone, and one of the blocks that is not leased nobody's."""
 
     acked: int = 0
     anew: bool = False
     resync: bool = False
     lease_seconds: int
     without: list[tuple[int, int]] = Field(default_factory=list)
+    bound: bool = True
     blocks: list[Block] = Field(default_factory=list)
     forgotten: list[int] = Field(default_factory=list)
     known: list[Known] = Field(default_factory=list)

@@ -19,19 +19,28 @@ Selector = Mapping[str, frozenset[str]]
 @dataclass(frozen=True)
 class LanPlan:
     """One LAN's part of the address plan. `reservations` maps a device to its MD's address (the VM's is the one above),
-    `exclusions` are first and last address of what is not given out, whole pairs."""
+    `exclusions` are first and last address of what is not given out, whole pairs. `bind_sources` None: as Addresses
+    has it."""
 
     lease_seconds: int | None = None
     reservations: Mapping[str, str] = field(default_factory=dict)
     exclusions: tuple[tuple[str, str], ...] = ()
+    bind_sources: bool | None = None
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """The address plan (Teka, section III) by endpoint; `lease_seconds` None leaves each endpoint its own."""
+    """The address plan (Teka, section III) by endpoint; `lease_seconds` None leaves each endpoint its own.
+    `bind_sources`: whether a LAN's devices may use their own addresses only; None: so it is."""
 
     lease_seconds: int | None = None
     lans: Mapping[str, LanPlan] = field(default_factory=dict)
+    bind_sources: bool | None = None
+
+    def bound(self, endpoint: str) -> bool:
+        """Whether at that LAN's access ports an address is its holder's alone."""
+        said = self.lans[endpoint].bind_sources if endpoint in self.lans else None
+        return next((each for each in (said, self.bind_sources) if each is not None), True)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from controller.core.policy.policy import Policy
 
 def read(data: Mapping[str, Any]) -> Addresses:
     """The section; `data` is right by the schema."""
-    return Addresses(_seconds(data), {name: _lan(lan) for name, lan in data.get("lans", {}).items()})
+    lans = {name: _lan(lan) for name, lan in data.get("lans", {}).items()}
+    return Addresses(_seconds(data), lans, data.get("bind_sources"))
 
 
 def _seconds(data: Mapping[str, Any]) -> int | None:
@@ -28,6 +29,7 @@ def _lan(data: Mapping[str, Any]) -> LanPlan:
         _seconds(data),
         dict(data.get("reservations", {})),
         tuple((first.strip(), last.strip()) for first, _, last in ranges),
+        data.get("bind_sources"),
     )
 
 

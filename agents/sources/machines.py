@@ -1,0 +1,40 @@
+"""The machines of this cloudlet and the addresses that they came with, over a restart of the agent."""
+
+import logging
+
+from pydantic import TypeAdapter, ValidationError
+
+from agents.state import State, StateError
+from controller.wire.model import Message
+
+log = logging.getLogger(__name__)
+
+FILE = "machines.json"
+
+
+class Visit(Message):
+    """A machine at an endpoint: the MACs of its vNICs, the addresses that it had or was to get by the order that
+    brought it, and which move that was."""
+
+    endpoint: str
+    macs: tuple[str, ...]
+    addresses: tuple[str, ...] = ()
+    move: str = ""
+
+
+_VISITS = TypeAdapter(dict[str, Visit])
+
+
+def read(state: State) -> dict[str, Visit]:
+    """By the machine's name. What cannot be read is none, and said so."""
+    try:
+        text = state.read(FILE)
+        return _VISITS.validate_json(text) if text is not None else {}
+    except (StateError, ValidationError) as error:
+        log.error("%s: which machines came with which addresses is not known: %s", FILE, error)
+        return {}
+
+
+def write(state: State, visits: dict[str, Visit]) -> None:
+    """Raises StateError."""
+    state.write(FILE, _VISITS.dump_json(visits).decode())

@@ -1,0 +1,205 @@
+"""Keeps the kernel's sets in step with leases and machines: one run of nft for all that changes meanwhile."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from ipaddress import IPv4Network, IPv6Network
+
+from agents.fence import Elements, Nft, NftError
+from agents.lan import bridge_name
+from agents.sources import machines
+from agents.sources.lan import Lan, Leased
+from agents.sources.machines import Visit
+from agents.sources.rules import TABLE, Change, changes, elements_of, ports, ruleset
+from agents.state import State, StateError
+from controller.wire.delegations import Client
+from controller.wire.desired import Desired, Endpoint
+from controller.wire.moves import Order
+
+log = logging.getLogger(__name__)
+
+Shape = tuple[str, IPv4Network, IPv6Network | None]
+Guarded = frozenset[tuple[str, tuple[str, ...]]]
+
+
+class Sources:
+    """One cloudlet's. Until `apply` has been called the kernel's table stays as an agent before has left it. `wake` is
+    called when `apply` has something to do."""
+
+    def __init__(self, nft: Nft, state: State, wake: Callable[[], None] = lambda: None) -> None:
+        self._nft, self._state, self._wake = nft, state, wake
+        self._leased: dict[str, Leased] = {}
+        self._lans: dict[str, Lan] = {}
+        self._visits = machines.read(state)
+        self._guarded: Guarded = frozenset()  # as the rules in the kernel have it
+        self._pending: dict[Change, bool] = {}
+        self._waiting: list[asyncio.Future[None]] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._strange: int | None = None  # Nft.strange() when the table was put in; None: it was not
+        self._lock = asyncio.Lock()
+
+    async def apply(self, desired: Desired, ports_of: Mapping[str, Iterable[str]]) -> str | None:
+        """Makes the table that of these LANs, whose access ports are given by the bridge's name. Only LANs whose leases
+        are known are guarded. Returns what went wrong."""
+        shapes = {e.name: _shape(e) for e in desired.endpoints if e.name in self._leased}
+        async with self._lock:
+            anew = self._strange is None or self._strange != self._nft.strange()
+            if shapes != {name: (lan.bridge, lan.prefix, lan.prefix6) for name, lan in self._lans.items()}:
+                self._lans, anew = {name: self._lan(name, *shape) for name, shape in shapes.items()}, True
+            for lan in self._lans.values():
+                lan.ports = tuple(sorted(ports_of.get(lan.bridge, ())))
+            guarded = frozenset((lan.bridge, lan.ports) for lan in self._lans.values() if lan.leased.bound)
+            if not anew and guarded == self._guarded:
+                return None
+            if anew:
+                self._pending.clear()  # the text has it all
+            text = ruleset(self._lans.values()) if anew else ports(self._lans.values())
+            self._strange = None
+            try:
+                self._strange, self._guarded = await self._nft.load(text), guarded
+            except (NftError, OSError) as error:
+                return f"sources are not checked: {error}"
+            return None
+
+    async def stop(self) -> None:
+        """Finishes what is being written. The kernel's table stays."""
+        if self._writing is not None:
+            await asyncio.gather(self._writing, return_exceptions=True)
+
+    async def lease(self, endpoint: str, leased: Leased) -> None:
+        """All that is leased on a LAN, which is kept by `change` from now on."""
+        self._leased[endpoint] = leased
+        if (lan := self._lans.get(endpoint)) is not None:
+            before, lan.leased = lan.leased, leased
+            self._settle(lan, before.clients.keys() | leased.clients.keys())
+            self._rearrange(lan, before.ranges)
+            await self._flush()
+
+    async def change(
+        self,
+        endpoint: str,
+        clients: Mapping[int, Client | None],
+        ranges: tuple[tuple[int, int], ...] | None = None,
+        bound: bool = True,
+    ) -> None:
+        """Who has leased what from now on, by offset; None: nobody. With `ranges`, if they or the policy may have
+        changed. Returns when the kernel knows: at once, if that is nothing new to it."""
+        if (leased := self._leased.get(endpoint)) is None:
+            return
+        before = leased.ranges
+        for offset, client in clients.items():
+            if client is None:
+                leased.clients.pop(offset, None)
+            else:
+                leased.clients[offset] = client
+        if ranges is not None:
+            if leased.bound != bound:
+                self._wake()
+            leased.ranges, leased.bound = ranges, bound
+        if (lan := self._lans.get(endpoint)) is not None:
+            self._settle(lan, clients)
+            self._rearrange(lan, before)
+            await self._flush()
+
+    def end(self, endpoint: str) -> None:
+        """There are no leases of that LAN any more."""
+        self._leased.pop(endpoint, None)
+
+    async def admit(self, order: Order) -> None:
+        """The machine comes to the endpoint: its vNICs may use what it has leased, and what the order says that it has.
+        Returns when the kernel knows."""
+        addresses = order.addresses
+        brought = {a for a in (addresses.old, addresses.new) if a is not None} if addresses is not None else set()
+        before = self._visits.get(order.machine.name)
+        if before is not None and (before.endpoint, before.move) == (order.endpoint, order.move):
+            brought |= set(before.addresses)
+        visit = Visit(
+            endpoint=order.endpoint, macs=order.machine.macs, addresses=tuple(sorted(brought)), move=order.move
+        )
+        if visit != before:
+            await self._visit(order.machine.name, visit)
+
+    async def dismiss(self, order: Order) -> None:
+        """The machine is not at the endpoint any more, or its move there came to nothing."""
+        visit = self._visits.get(order.machine.name)
+        if visit is None or visit.endpoint != order.endpoint or (order.act == "abort" and visit.move != order.move):
+            return
+        await self._visit(order.machine.name, None)
+
+    async def _visit(self, machine: str, visit: Visit | None) -> None:
+        self._visits = {name: one for name, one in self._visits.items() if name != machine}
+        if visit is not None:
+            self._visits[machine] = visit
+        for name, lan in self._lans.items():
+            self._settle(lan, lan.visit(machine, visit if visit is not None and visit.endpoint == name else None))
+        try:
+            await asyncio.to_thread(machines.write, self._state, self._visits)
+        except StateError as error:
+            log.error("which addresses %s came with is not kept for a restart: %s", machine, error)
+        await self._flush()
+
+    def _lan(self, name: str, bridge: str, prefix: IPv4Network, prefix6: IPv6Network | None) -> Lan:
+        lan = Lan(bridge, prefix, prefix6, self._leased[name])
+        concerned = set(lan.leased.clients)
+        for machine, visit in self._visits.items():
+            if visit.endpoint == name:
+                concerned |= lan.visit(machine, visit)
+        for offset in concerned:
+            lan.settle(offset)
+        return lan
+
+    def _settle(self, lan: Lan, offsets: Iterable[int]) -> None:
+        for offset in offsets:
+            self._pending.update(changes(lan, offset, *lan.settle(offset)))
+
+    def _rearrange(self, lan: Lan, before: tuple[tuple[int, int], ...]) -> None:
+        if before == lan.leased.ranges:
+            return
+        old, new = elements_of(lan, before), elements_of(lan, lan.leased.ranges)
+        self._pending.update(dict.fromkeys(old - new, False))
+        self._pending.update(dict.fromkeys(new - old, True))
+
+    async def _flush(self) -> None:
+        """Returns when the kernel has what is pending, or did not take it."""
+        if self._strange is None and not self._lock.locked():
+            return  # the whole table is still to come
+        if not self._pending and self._writing is None:
+            return
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(done)
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+        await done
+
+    async def _write(self) -> None:
+        """One run of nft for all who have come meanwhile."""
+        while self._waiting:
+            async with self._lock:
+                waiting, self._waiting = self._waiting, []
+                pending, self._pending = self._pending, {}
+                if pending and self._strange is not None:
+                    await self._put(pending)
+            for done in waiting:
+                if not done.done():
+                    done.set_result(None)
+        self._writing = None
+
+    async def _put(self, pending: Mapping[Change, bool]) -> None:
+        try:
+            await self._nft.elements(_elements(pending))
+        except (NftError, OSError) as error:
+            log.error("sources are not checked as they should be: %s", error)
+            self._strange = None
+            self._wake()
+
+
+def _shape(endpoint: Endpoint) -> Shape:
+    prefix6 = IPv6Network(endpoint.prefix6) if endpoint.prefix6 is not None else None
+    return bridge_name(endpoint), IPv4Network(endpoint.prefix), prefix6
+
+
+def _elements(pending: Mapping[Change, bool]) -> list[Elements]:
+    sets: dict[str, tuple[list[str], list[str]]] = {}
+    for (name, element), there in pending.items():
+        sets.setdefault(name, ([], []))[there].append(element)
+    return [Elements(TABLE, name, add=tuple(add), remove=tuple(gone)) for name, (gone, add) in sets.items()]
