@@ -110,8 +110,8 @@ HEADS = {
     "arp": ("arp saddr ip",),
     "na": ("icmpv6 type 136",),
 }
-SETS = {"ranges": ("ranges4", "ranges6", "near"), "bound": ("bound4", "bound6", "about")}
-SETS["both"] = SETS["ranges"] + SETS["bound"]
+RANGES, BOUND = ("ranges4", "ranges6", "near"), ("bound4", "bound6", "about")
+SETS = {"ranges": RANGES, "bound": BOUND, "both": RANGES + BOUND}
 
 
 class Net:
