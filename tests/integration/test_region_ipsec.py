@@ -1,10 +1,9 @@
-"""A whole region whose cloudlets encrypt: no VXLAN in the clear passes the emulated WAN, whatever fails."""
+"""A whole region whose cloudlets encrypt: no VXLAN and nothing of the API passes the emulated WAN in the clear, and
+nothing at all between two cloudlets, whatever fails."""
 
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -13,19 +12,16 @@ from lab.paths import ROOT
 from lab.patience import until
 from lab.region import Region
 from lab.rest import Json, Rest
+from tests.integration import encrypted_region
+from tests.integration.encrypted_region import BOTH, chatter, pinged, reach, tunnels, up, wire
 
-reason = None if daemons.CHARON.exists() and Path("/dev/net/tun").exists() else "needs strongSwan's charon"
+reason = encrypted_region.usable()
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(reason is not None, reason=reason or "")]
-
-PLAIN, ENCRYPTED = "udp port 4789", "udp port 4500"
 
 
 @pytest.fixture(scope="module")
 def region() -> Iterator[Region]:
-    found = Region.load(ROOT / "lab/topologies/ipsec.yaml")
-    with found.occupied():
-        for phase in (found.build, found.enrol, found.lease):
-            phase(print)
+    with encrypted_region.region() as found:
         yield found
 
 
@@ -33,52 +29,6 @@ def region() -> Iterator[Region]:
 def rest(region: Region) -> Iterator[Rest]:
     with Rest(timeout=60) as client:
         yield client
-
-
-@contextmanager
-def wire(region: Region) -> Iterator[None]:
-    """Nothing in the clear passes the WAN meanwhile, though something encrypted does."""
-    nodes = [cloudlet.name for cloudlet in region.topology.cloudlets]
-    plain = [region.capture(node, PLAIN) for node in nodes]
-    encrypted = region.capture("c1", ENCRYPTED)
-    try:
-        yield
-    finally:
-        leaked = [frame.text for capture in plain for frame in capture.stop()]
-        carried = encrypted.stop()
-    assert leaked == [], leaked[:3]
-    assert carried, "nothing was seen at all"
-
-
-@contextmanager
-def chatter(region: Region) -> Iterator[list[int]]:
-    """Devices of both pools ping each other all the time. Afterwards: how many pings each has lost."""
-    pairs = [("m1", "m2"), ("m2", "m1"), ("n1", "n2"), ("n2", "n1")]
-    streams = [region.ping(one, region.address(other), 0.02) for one, other in pairs]
-    lost: list[int] = []
-    try:
-        yield lost
-    finally:
-        lost += [stream.stop().lost for stream in streams]
-
-
-def tunnels(rest: Rest) -> dict[tuple[str, str], Json]:
-    return {(t["cloudlet"], t["peer"]): t for t in rest.items("/tunnels")}
-
-
-def up(rest: Rest) -> set[tuple[str, str]]:
-    return {ends for ends, tunnel in tunnels(rest).items() if tunnel["state"] == "up"}
-
-
-BOTH = {("c1", "c2"), ("c2", "c1"), ("e1", "e2"), ("e2", "e1")}
-
-
-def reach(region: Region, one: str, other: str) -> bool:
-    return region.execute(one, ["ping", "-c", "1", "-W", "1", region.address(other)]).returncode == 0
-
-
-def pinged(region: Region) -> bool:
-    return all(reach(region, *pair) for pair in (("m1", "m2"), ("m2", "m1"), ("n1", "n2"), ("n2", "n1")))
 
 
 def test_a_pool_is_encrypted_from_its_first_frame_on(region: Region, rest: Rest) -> None:
@@ -121,6 +71,34 @@ def test_a_charon_that_is_killed_is_an_alarm_until_it_is_back(region: Region, re
         until(lambda: pinged(region), lambda: tunnels(rest), 40)
         until(lambda: told("tunnel-up"), lambda: tunnels(rest), 40)
     assert up(rest) == BOTH
+
+
+def test_new_keys_and_new_proofs(region: Region, rest: Rest) -> None:
+    """Everything that charon makes anew in the course of a day, at once."""
+    vici = f"unix://{daemons.vici(region.topology.cloudlets[0])}"
+    since = rest.get("/tunnels/c1/c2")["since"]
+    with wire(region), chatter(region):
+        for what in (["--child", "vtep"], ["--ike", "weft-c2", "--reauth"]):
+            done = subprocess.run(
+                ["swanctl", "--rekey", *what, "--uri", vici], capture_output=True, text=True, check=True
+            )
+            assert "rekey completed" in done.stdout, done.stdout
+            time.sleep(6)
+    assert up(rest) == BOTH and rest.get("/tunnels/c1/c2")["since"] == since
+
+
+def test_a_tunnel_that_is_cut_is_not_gone_round(region: Region, rest: Rest) -> None:
+    """Somebody on the way drops IKE and ESP, and lets everything else pass."""
+    c1, c2 = (cloudlet.vtep for cloudlet in region.topology.cloudlets[:2])
+    cut = "table ip weft-cut { chain forward { type filter hook forward priority filter; policy accept;\n"
+    cut += f"ip saddr {{ {c1}, {c2} }} ip daddr {{ {c1}, {c2} }} udp dport {{ 500, 4500 }} drop\n}}\n}}\n"
+    with wire(region), chatter(region):
+        region.execute("core", ["nft", "-f", "-"], stdin=cut, check=True)
+        until(lambda: not {("c1", "c2"), ("c2", "c1")} & up(rest), lambda: tunnels(rest), 60)
+        assert not reach(region, "m1", "m2") and reach(region, "n1", "n2")
+        region.execute("core", ["nft", "delete", "table", "ip", "weft-cut"], check=True)
+        until(lambda: pinged(region), lambda: tunnels(rest), 60)
+    until(lambda: up(rest) == BOTH, lambda: tunnels(rest), 40)
 
 
 def test_without_the_controller_it_goes_on(region: Region, rest: Rest) -> None:

@@ -1,0 +1,78 @@
+"""A whole region whose cloudlets encrypt, in the lab: who pings whom, which tunnels there are, what the WAN hears."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab import daemons
+from lab.clear import Kind, Leak
+from lab.paths import ROOT
+from lab.region import Region
+from lab.rest import Json, Rest
+from lab.wiretap import ENCRYPTED, Wiretap
+
+BOTH = {("c1", "c2"), ("c2", "c1"), ("e1", "e2"), ("e2", "e1")}
+"""The tunnels that the topology's policy asks for, each from both ends."""
+
+PINGED = [("m1", "m2"), ("m2", "m1"), ("n1", "n2"), ("n2", "n1")]
+
+
+def usable() -> str | None:
+    """Why these tests cannot run here; None if they can."""
+    ready = daemons.CHARON.exists() and Path("/dev/net/tun").exists()
+    return None if ready else "needs strongSwan's charon and /dev/net/tun"
+
+
+@contextmanager
+def region() -> Iterator[Region]:
+    """The lab, with leases and without its policy: no pools."""
+    found = Region.load(ROOT / "lab/topologies/ipsec.yaml")
+    with found.occupied():
+        for phase in (found.build, found.enrol, found.lease):
+            phase(print)
+        yield found
+
+
+@contextmanager
+def wire(region: Region) -> Iterator[Counter[Leak]]:
+    """No VXLAN and nothing of the API passes the WAN in the clear meanwhile, and nothing at all between two cloudlets,
+    though something encrypted does. Afterwards: what else was told, which is BGP with route servers."""
+    cloudlets = {cloudlet.name: cloudlet.vtep for cloudlet in region.topology.cloudlets}
+    speakers = {region.plan.loopbacks[name] for name in region.topology.route_servers}
+    told: Counter[Leak] = Counter()
+    with Wiretap(region.plan, cloudlets) as tap, region.capture("c1", ENCRYPTED) as encrypted:
+        yield told
+        told += tap.stop()
+        carried = encrypted.stop()
+    assert [leak for leak in told if leak.kind is not Kind.BGP] == []
+    assert [leak for leak in told if not {leak.source, leak.destination} & speakers] == []
+    assert carried, "nothing was seen at all"
+
+
+@contextmanager
+def chatter(region: Region) -> Iterator[list[int]]:
+    """Devices of both pools ping each other all the time. Afterwards: how many pings each has lost."""
+    streams = [region.ping(one, region.address(other), 0.02) for one, other in PINGED]
+    lost: list[int] = []
+    try:
+        yield lost
+    finally:
+        lost += [stream.stop().lost for stream in streams]
+
+
+def tunnels(rest: Rest) -> dict[tuple[str, str], Json]:
+    """By both ends."""
+    return {(t["cloudlet"], t["peer"]): t for t in rest.items("/tunnels")}
+
+
+def up(rest: Rest) -> set[tuple[str, str]]:
+    return {ends for ends, tunnel in tunnels(rest).items() if tunnel["state"] == "up"}
+
+
+def reach(region: Region, one: str, other: str) -> bool:
+    return region.execute(one, ["ping", "-c", "1", "-W", "1", region.address(other)]).returncode == 0
+
+
+def pinged(region: Region) -> bool:
+    return all(reach(region, *pair) for pair in PINGED)

@@ -1,0 +1,89 @@
+"""A rotation of the encrypted region's certificates, and what must not begin anew meanwhile."""
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.identity import x509
+from agents.identity.identity import CERTIFICATE, CHAIN
+from agents.ipsec import credentials
+from controller.trust.builtin import BuiltIn
+from lab import daemons
+from lab.paths import LAB
+from lab.patience import until
+from lab.region import Region
+from lab.rest import Rest
+from tests.integration.encrypted_region import BOTH, tunnels
+
+AUTHORITY = LAB / "controller" / "authority"
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """What must not begin anew: BGP at the route servers, the agents' streams, tunnels."""
+
+    bgp: dict[tuple[str, str], str]
+    streams: dict[str, int]
+    tunnels: dict[tuple[str, str], str]
+
+
+class Rotation:
+    """The region, its authority and what its agents hold."""
+
+    def __init__(self, region: Region, rest: Rest) -> None:
+        self.region, self.rest = region, rest
+        self.cloudlets = region.topology.cloudlets
+
+    def ca(self, *words: str) -> None:
+        """As an operator does it."""
+        subprocess.run([sys.executable, "-m", "controller.main", "ca", *words, str(AUTHORITY)], check=True)
+
+    def sessions(self) -> Sessions:
+        servers = self.rest.get("/route-servers")["items"]
+        bgp = {(s["name"], p["peer"]): f"{p['state']} {p['since']}" for s in servers for p in s["sessions"]}
+        assert len(bgp) == 2 * len(self.cloudlets)
+        logs = {c.name: (LAB / c.name / "agent.log").read_text() for c in self.cloudlets}
+        streams = {name: len(re.findall("controller: ", text)) for name, text in logs.items()}
+        return Sessions(bgp, streams, {ends: t["since"] for ends, t in tunnels(self.rest).items()})
+
+    def identities(self) -> list[Path]:
+        return [LAB / c.name / "state" / "identity" for c in self.cloudlets]
+
+    def certificates(self) -> list[str]:
+        return [(identity / CERTIFICATE).read_text() for identity in self.identities()]
+
+    def issued(self) -> bool:
+        """Whether every agent has a certificate of the authority that issues now."""
+        present = x509.first(BuiltIn.read(AUTHORITY).chain)
+        return all(x509.first((identity / CHAIN).read_text()) == present for identity in self.identities())
+
+    def trusting(self, number: int) -> bool:
+        """Whether every agent, and with it charon, trusts so many authorities."""
+        return all(len(credentials.read(identity).authorities) == number for identity in self.identities())
+
+    def prove(self) -> None:
+        """Every tunnel is made anew beside itself, with what its ends have now, and so are the keys of its traffic."""
+        before = self.numbers()
+        for one, other in sorted(BOTH):
+            if one < other:
+                self._ask(one, "--rekey", "--ike", f"weft-{other}", "--reauth")
+        until(lambda: all(self.numbers()[ends] > before[ends] for ends in BOTH), self.numbers, 20)
+        for one, other in sorted(BOTH):
+            assert "rekey completed" in self._ask(one, "--rekey", "--child", "vtep"), (one, other)
+
+    def numbers(self) -> dict[tuple[str, str], int]:
+        """By both ends of a tunnel: charon's number of the newest IKE_SA, which is established."""
+        found = {}
+        for one, other in BOTH:
+            listed = re.findall(rf"weft-{other}: #(\d+), ESTABLISHED", self._ask(one, "--list-sas"))
+            assert listed, (one, other)
+            found[one, other] = max(map(int, listed))
+        return found
+
+    def _ask(self, cloudlet: str, *words: str) -> str:
+        """swanctl at a cloudlet's charon."""
+        vici = daemons.vici(next(c for c in self.cloudlets if c.name == cloudlet))
+        command = ["swanctl", *words, "--uri", f"unix://{vici}"]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout

@@ -1,0 +1,64 @@
+"""IPsec between two sites while the authority that they trust is another by and by: real charons."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agents.identity.identity import AUTHORITIES
+from tests.integration import ipsec_site
+from tests.integration.ipsec_site import PLAIN, Authority, Site, Sites, eventually, sites
+
+reason = ipsec_site.usable()
+pytestmark = [pytest.mark.lab, pytest.mark.skipif(reason is not None, reason=reason or "")]
+
+
+def trust(two: Sites, *authorities: Authority) -> None:
+    """Both sites are told whom to trust."""
+    for site in (two.one, two.two):
+        (site.identity / AUTHORITIES).write_text("".join(authority.chain for authority in authorities))
+        site.tunnels.look()
+
+
+async def taken(site: Site) -> None:
+    """charon has been given what the files say, once more."""
+    before = site.log().count("private key")
+    site.tunnels.look()
+    await eventually("given to charon", lambda: site.log().count("private key") > before, 15)
+
+
+async def proved(site: Site) -> None:
+    """Its peer proves its name again, and it its own."""
+    assert "rekey completed" in site.ask(f"--rekey --ike weft-{site.other} --reauth")
+    await asyncio.sleep(1)
+
+
+async def test_the_authority_is_another_by_and_by(tmp_path: Path) -> None:
+    old, new = Authority("old"), Authority("new")
+    async with sites(tmp_path) as two:
+        for site in (two.one, two.two):
+            old.issue(site.name, site.identity)
+            site.want(site.other)
+        trust(two, old)
+        await two.both_up()
+        with two.wire(PLAIN) as plain, two.chatter() as counted:
+            keys = two.one.keys()
+            trust(two, old, new)
+            await asyncio.gather(taken(two.one), taken(two.two))
+            new.issue("c1", two.one.identity)
+            await taken(two.one)
+            assert two.one.keys() == keys, "no SA is touched"
+            await proved(two.one)
+            new.issue("c2", two.two.identity)
+            await taken(two.two)
+            await proved(two.two)
+            trust(two, new)
+            await asyncio.gather(taken(two.one), taken(two.two))
+            await proved(two.one)
+            assert two.one.up and two.two.up
+        assert plain == [] and all(answered and lost <= 2 for answered, lost in counted.values()), counted
+        assert 'using trusted ca certificate "CN=new root"' in two.two.log()
+        old.issue("c2", two.two.identity)
+        await taken(two.two)
+        two.two.ask("--rekey --ike weft-c1 --reauth")
+        await eventually("refused", lambda: 'no issuer certificate found for "CN=c2"' in two.one.log(), 15)
