@@ -133,6 +133,7 @@ class Cloudlet:
         self.options = dict(OPTIONS)
         self.met: list[tuple[str, Client]] = []
         self.released: list[LeaseRelease] = []
+        self.door: list[tuple[str, str]] = []
         self.moves: Moves | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -140,7 +141,7 @@ class Cloudlet:
         """Begins, or begins again."""
         settings = {"simulated": HypervisorSettings(options=self.options)}
         drivers = Drivers(self.name, self.directory / "hypervisors", settings, self.points)
-        self.moves = Moves(self.name, self.directory / "moves", self.ear, drivers, leases=self)
+        self.moves = Moves(self.name, self.directory / "moves", self.ear, drivers, leases=self, door=self)
         self.moves.know(desired(self.name))
         self._task = asyncio.create_task(self.moves.run())
 
@@ -155,6 +156,14 @@ class Cloudlet:
         self.released.append(release)
         if len(self.released) > 1:
             raise NoAnswer("its journal is gone")
+
+    async def admit(self, order: Order) -> None:
+        """As what guards sources."""
+        self.door.append(("admit", order.act))
+
+    async def dismiss(self, order: Order) -> None:
+        """As what guards sources."""
+        self.door.append(("dismiss", order.act))
 
     async def stop(self) -> None:
         """Ends the agent; machines run on."""

@@ -37,6 +37,16 @@ async def test_a_whole_move(two: Region) -> None:
     assert (record.links, record.serving) == ({"a": False, "b": True}, "b")
 
 
+async def test_a_machine_is_let_in_before_it_comes_and_not_after_it_has_left(two: Region) -> None:
+    await two.carry("c1", "start", move="m0")
+    for name, act in WAY:
+        await two.carry(name, act)
+    assert two.c1.door == [("admit", "start"), ("dismiss", "discard")]
+    assert two.c2.door == [("admit", "prepare"), ("admit", "activate")]
+    await two.carry("c2", "stop", move="m0")
+    assert two.c2.door[-1] == ("dismiss", "stop")
+
+
 async def test_a_move_that_keeps_its_address_keeps_its_vnic(two: Region) -> None:
     await two.until("activate")
     addresses = {"old": "10.1.0.3"}
