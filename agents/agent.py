@@ -26,6 +26,7 @@ from agents.netlink import Kernel, KernelError
 from agents.reconcile import Outcome, Reconciler
 from agents.reports import report, same
 from agents.services import EvpnSpeaker, LanServers, flavours
+from agents.session_keys import SessionSigning
 from agents.settings import Settings
 from agents.sightings import Sightings
 from agents.sources import Sources
@@ -37,6 +38,7 @@ from controller.wire.flavours import Flavour
 from controller.wire.moves import Orders
 from controller.wire.neighbours import Candidates
 from controller.wire.reports import Report
+from controller.wire.session_keys import SessionKeys
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +57,11 @@ class Agent:
         self._identity = identity
         identity.changed = self._identified
         self._gobgp = Gobgp(settings.gobgp.api, self._dirty.set)
-        self._frr = EvpnSpeaker(settings.frr, self._dirty.set)
+        self._frr = EvpnSpeaker(settings.frr, self._dirty.set, settings.bgp.hops)
+        self._signing, self._hops = (
+            SessionSigning(settings.cloudlet, state, controller, self._dirty.set),
+            settings.bgp.hops,
+        )
         self._protection = Protection(settings.ipsec, settings.state_dir / "identity", self._dirty.set)
         self._access = Access(settings.cloudlet, state, controller)
         self._nft = Nft()
@@ -95,6 +101,7 @@ class Agent:
                     self._access.run(),
                     self._moves.run(),
                     self._identity.run(),
+                    self._signing.run(),
                 ]
                 for task in tasks:
                     group.create_task(task)
@@ -134,6 +141,9 @@ class Agent:
                         continue
                     if isinstance(document, Revocations):
                         self._identity.revoked(document)
+                        continue
+                    if isinstance(document, SessionKeys):
+                        self._signing.take(document)
                         continue
                     if isinstance(document, AccessRules):
                         self._access.intend(document)
@@ -210,15 +220,15 @@ class Agent:
         return served and not outcome.failed
 
     def _speak(self, desired: Desired) -> None:
-        needed = flavours(desired)
+        needed, passwords = flavours(desired), self._signing.passwords(desired.speakers)
         if Flavour.VPLS in needed or self._gobgp.intended:
             table = self._gobgp.table
             endpoints = [e for e in desired.endpoints if e.flavour is Flavour.VPLS]
             announced = frozenset(a for e in endpoints for a in vpls.announcements(e, table))
-            speakers = tuple(desired.speakers)
-            self._gobgp.intend(Intent(desired.asn, desired.router_id, desired.vtep, speakers, announced))
+            numbers, speakers = (desired.asn, desired.router_id, desired.vtep), tuple(desired.speakers)
+            self._gobgp.intend(Intent(*numbers, speakers, announced, passwords, self._hops))
         if Flavour.EVPN in needed or self._frr.intended:
-            self._frr.intend(desired)
+            self._frr.intend(desired, passwords)
 
     async def _serve(self, desired: Desired, outcome: Outcome) -> bool:
         """Matches the servers to the LANs. Returns whether all of them run."""
@@ -245,10 +255,13 @@ class Agent:
 
     def _problems(self, desired: Desired, outcome: Outcome) -> dict[int, list[str]]:
         speakers = {Flavour.VPLS: self._gobgp.problem, Flavour.EVPN: self._frr.problem}
+        signed = self._gobgp.signed | (self._frr.signed if Flavour.EVPN in flavours(desired) else {})
+        unsigned = self._signing.look(desired.speakers, self._sessions(desired), signed)
         problems = {}
         for endpoint in desired.endpoints:
             texts = [*outcome.problems.get(0, []), *outcome.problems.get(endpoint.index, [])]
             texts += filter(None, (speakers[endpoint.flavour], self._identity.problem))
+            texts += unsigned
             texts += self._protection.problems(endpoint)
             texts += self._access.problems.get(endpoint.name, [])
             problems[endpoint.index] = texts

@@ -17,10 +17,13 @@ class Ended:
     complaint: str
 
 
-async def run(*argv: str, stdin: str = "", seconds: float | None = None) -> Ended:
-    """Runs it to its end. Raises FileNotFoundError if there is no such program, OSError if it cannot be started, and
-    TimeoutError after `seconds`; whoever is cancelled meanwhile takes the program along."""
-    process = await asyncio.create_subprocess_exec(*argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, process_group=0)
+async def run(*argv: str, stdin: str = "", seconds: float | None = None, umask: int = -1) -> Ended:
+    """Runs it to its end; files that it makes are as `umask` allows (-1: as ours does). Raises FileNotFoundError if
+    there is no such program, OSError if it cannot start, and TimeoutError after `seconds`; whoever is cancelled
+    meanwhile takes the program along."""
+    process = await asyncio.create_subprocess_exec(
+        *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, process_group=0, umask=umask
+    )
     try:
         async with asyncio.timeout(seconds):
             out, complaint = await process.communicate(stdin.encode())

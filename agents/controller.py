@@ -24,19 +24,21 @@ from controller.wire.model import Message
 from controller.wire.moves import MoveReport, Orders
 from controller.wire.neighbours import Candidates, NeighbourReport
 from controller.wire.reports import Report
+from controller.wire.session_keys import SessionKeys, SessionKeysHeld
 from controller.wire.sightings import SightingReport
 
 log = logging.getLogger(__name__)
 
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 _STREAM_TIMEOUT = httpx.Timeout(45.0, connect=3.0)  # the controller sends a comment line more often than that
-Aside = Authorities | Candidates | Orders | Revocations | Access
+Aside = Authorities | Candidates | Orders | Revocations | Access | SessionKeys
 _ASIDES: dict[str, type[Aside]] = {
     "authorities": Authorities,
     "candidates": Candidates,
     "orders": Orders,
     "revocations": Revocations,
     "access": Access,
+    "session-keys": SessionKeys,
 }
 _LIMITS = httpx.Limits(max_connections=20, max_keepalive_connections=4, keepalive_expiry=60.0)
 _LONGEST_REST = 60.0  # seconds that a replica is left alone at most, whatever it asks for
@@ -137,6 +139,10 @@ class Controller:
     async def access(self, report: AccessReport) -> None:
         """Says what access rules have counted; returns when the database has it."""
         await self._post("agent/access", report)
+
+    async def session_keys(self, held: SessionKeysHeld) -> None:
+        """Says which keys BGP sessions have; returns when the database has it."""
+        await self._post("agent/session-keys", held)
 
     async def moves(self, report: MoveReport) -> None:
         """Says how far orders are; returns when the database has it."""

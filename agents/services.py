@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -115,10 +115,14 @@ def _lan(cloudlet: str, endpoint: Endpoint, interface: int) -> _Lan:
 
 
 class EvpnSpeaker:
-    """FRR as the EVPN PE. `run()` keeps its configuration; `sessions` by the route server's address."""
+    """FRR as the EVPN PE. `run()` keeps its configuration; `sessions` by the route server's address, and what they are
+    `signed` with."""
 
-    def __init__(self, settings: FrrSettings, changed: Callable[[], None]) -> None:
+    def __init__(self, settings: FrrSettings, changed: Callable[[], None], hops: int | None = None) -> None:
         self.sessions: dict[str, str] = {}
+        self.signed: dict[str, str] = {}
+        self._passwords: Mapping[str, str] = {}
+        self._hops = hops
         self.problem: str | None = None
         self._settings, self._changed = settings, changed
         self._desired: Desired | None = None
@@ -129,10 +133,10 @@ class EvpnSpeaker:
         """Whether FRR was ever needed here."""
         return self._desired is not None
 
-    def intend(self, desired: Desired) -> None:
-        """Sets what FRR should be configured for; takes effect soon."""
-        if desired is not self._desired:
-            self._desired = desired
+    def intend(self, desired: Desired, passwords: Mapping[str, str]) -> None:
+        """Sets what FRR should be configured for, and what sessions are signed with by address; takes effect soon."""
+        if desired is not self._desired or passwords != self._passwords:
+            self._desired, self._passwords = desired, passwords
             self._work.set()
 
     async def run(self) -> None:
@@ -144,14 +148,16 @@ class EvpnSpeaker:
         while True:
             self._work.clear()
             assert self._desired is not None  # set before _work
-            before = self.problem, self.sessions
+            before = self.problem, self.sessions, self.signed
+            passwords = dict(self._passwords)
             try:
-                if await frr.apply(render(self._desired)):
+                if await frr.apply(render(self._desired, passwords, self._hops)):
                     log.info("FRR: configuration changed")
                 self.problem, self.sessions = None, await frr.sessions()
+                self.signed = {address: passwords.get(address, "") for address in self.sessions}
             except (FrrError, ValueError, OSError) as error:
-                self.problem, self.sessions = f"FRR: {error}", {}
-            if (self.problem, self.sessions) != before:
+                self.problem, self.sessions, self.signed = f"FRR: {error}", {}, {}
+            if (self.problem, self.sessions, self.signed) != before:
                 if self.problem:
                     log.warning("%s", self.problem)
                 self._changed()

@@ -16,6 +16,13 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class BgpSettings(_Table):
+    """`hops`: how far away route servers are at most (1: on the same link). Packets that have crossed more routers are
+    dropped, and ours are sent with TTL 255 (GTSM, RFC 5082). Without it they may be anywhere."""
+
+    hops: int | None = Field(default=None, ge=1, le=254)
+
+
 class GobgpSettings(_Table):
     """Where the PE's gobgpd listens for gRPC (`host:port`); used by VPLS endpoints."""
 
@@ -58,6 +65,7 @@ class Settings(_Table):
     controller: tuple[HttpUrl, ...] = Field(min_length=1)
     token_file: Path
     state_dir: Path
+    bgp: BgpSettings = BgpSettings()
     gobgp: GobgpSettings = GobgpSettings()
     frr: FrrSettings = FrrSettings()
     ipsec: IpsecSettings | None = None

@@ -54,7 +54,8 @@ from controller.reservations import Reservations
 from controller.revocations import RevocationList
 from controller.rounds import Rounds
 from controller.routeservers import RouteServerClient
-from controller.settings import Settings, read_token
+from controller.session_keys import SessionKeeper
+from controller.settings import Settings, read_secret, read_token
 from controller.sightings import Sightings
 from controller.statics import Statics
 from controller.suspicions import Suspicions
@@ -117,6 +118,7 @@ class Region:
     revocations: RevocationList
     proofs: Proofs
     listener: Listener | None
+    session_keys: SessionKeeper
 
     @property
     def leadership(self) -> Leadership:
@@ -187,6 +189,7 @@ def _region(settings: Settings) -> Region:
     lifetime = timedelta(seconds=settings.certificate_seconds)
     certified = Certificates(database, authority, lifetime, changes, bell)
     refusals, listener = Refusals(journal), None
+    secret = read_secret(settings.session_secret_file, "WEFT_SESSION_SECRET_FILE")
     if authority is not None and settings.agent_listen:
         listener = Listener(authority, lifetime, lambda reason: refusals.note("agents", reason))
     changes.waiting.observe = metrics.change_seconds.observe
@@ -223,6 +226,7 @@ def _region(settings: Settings) -> Region:
         certificates=certified,
         proofs=Proofs(database, refusals, tls_only=settings.agent_tls_only),
         listener=listener,
+        session_keys=SessionKeeper(database, secret, lambda: changes.intent, agents, bell),
         revocations=RevocationList(certified, agents, replicas),
     )
 
@@ -287,6 +291,8 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
     tasks.append(asyncio.create_task(region.sightings.run(), name="sightings"))
     tasks.append(asyncio.create_task(announce(lambda: changes.intent, region.agents, region.bell), name="announcing"))
     await region.replicas.settled.wait()
+    keeping = region.session_keys.run(changes.route_servers, region.leadership)
+    tasks.append(asyncio.create_task(keeping, name="session keys"))
     tasks += [asyncio.create_task(server.run(), name=server.name) for server in changes.route_servers]
     for task in tasks:
         task.add_done_callback(_complain)

@@ -115,6 +115,15 @@ class RouteServerClient:
         """Says that the generation it has is still the current one; unlike `confirm` it ends no trial there."""
         await self._call("POST", "/v1/heartbeat", json.dumps({"generation": generation}))
 
+    async def keys(self) -> str:
+        """The digest of the keys of neighbours that it was told."""
+        return str((await self._call("GET", "/v1/keys")).get("digest"))
+
+    async def tell_keys(self, keys: dict[str, str]) -> None:
+        """Puts keys of neighbours in force, by address, all of them."""
+        entries = [{"address": address, "password": key} for address, key in sorted(keys.items())]
+        await self._call("PUT", "/v1/keys", json.dumps({"keys": entries}))
+
     async def routes(self, query: dict[str, str]) -> dict[str, Any]:
         """Looking glass."""
         return await self._call("GET", "/v1/routes", query=query)

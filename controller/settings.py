@@ -41,8 +41,9 @@ class RouteServerSettings(BaseModel):
 class Settings(BaseSettings):
     """Times are in seconds. Without `admin_token_file` the operator API is served on the unix socket only. `replica` is
     this controller's name among those on the same database. Without `authority` no certificates are issued; with
-    `agent_listen` agents are served over TLS there, and with `agent_tls_only` nowhere else. `oidc` is who knows the
-    people that may call, and what they may do. `connections` may be open, `peer_connections` from one address, a
+    `agent_listen` agents are served over TLS there, and with `agent_tls_only` nowhere else. With
+    `session_secret_file` BGP sessions are signed with keys derived from it. `oidc` is who knows the people that may
+    call, and what they may do. `connections` may be open, `peer_connections` from one address, a
     request may take `request_seconds` to arrive, and `caller_rate` and `stranger_rate` are requests a second
     (docs/limits.md); 0 is no limit."""
 
@@ -55,6 +56,7 @@ class Settings(BaseSettings):
     route_servers: list[RouteServerSettings] = []
     route_server_token_file: Path | None = None
     admin_token_file: Path | None = None
+    session_secret_file: Path | None = None
     asn: Annotated[int, Field(ge=1, le=4294967294)] = 65000
     agent_timeout: Annotated[float, Field(gt=0, le=60)] = 5.0
     authority: Path | None = None
@@ -80,7 +82,7 @@ class Settings(BaseSettings):
             ip_address(host.strip("[]"))
         return value
 
-    @field_validator("authority", "agent_listen", "oidc", mode="before")
+    @field_validator("authority", "agent_listen", "oidc", "session_secret_file", mode="before")
     @classmethod
     def _may_be_empty(cls, value: object) -> object:
         return value or None
@@ -97,6 +99,8 @@ class Settings(BaseSettings):
     def _belong_together(self) -> Self:
         if self.agent_listen and not self.authority:
             raise ValueError("WEFT_AGENT_LISTEN needs WEFT_AUTHORITY: TLS is served with its certificates")
+        if self.session_secret_file and not self.agent_listen:
+            raise ValueError("WEFT_SESSION_SECRET_FILE needs WEFT_AGENT_LISTEN: keys are told over TLS alone")
         if self.agent_tls_only and not self.agent_listen:
             raise ValueError("WEFT_AGENT_TLS_ONLY needs WEFT_AGENT_LISTEN: agents would be served nowhere")
         return self
@@ -132,3 +136,18 @@ def read_token(path: Path | None, name: str) -> str | None:
     if not token:
         raise BadSettings(f"{name}: {path} is empty")
     return token
+
+
+FEWEST_SECRET = 32
+"""Bytes of a secret that keys are derived from: of random ones, nobody finds it by trying."""
+
+
+def read_secret(path: Path | None, name: str) -> bytes | None:
+    """The secret in a file that nobody else may read; raises BadSettings."""
+    if (text := read_token(path, name)) is None or path is None:
+        return None
+    if (mode := path.stat().st_mode & 0o077) != 0:
+        raise BadSettings(f"{name}: {path} can be read by others than its owner (mode {mode:o}); chmod 600 it")
+    if len(text.encode()) < FEWEST_SECRET:
+        raise BadSettings(f"{name}: {path} has less than {FEWEST_SECRET} bytes; `openssl rand -hex 32` makes enough")
+    return text.encode()

@@ -1,6 +1,7 @@
 """From the desired state to frr.conf text. Pure."""
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from ipaddress import IPv4Address, ip_address
@@ -15,18 +16,25 @@ _MAX_VNI = 2**24 - 1
 # RFC 4364 section 4.2, RFC 4360 section 3: administrator (AS number or IPv4 address) and assigned number.
 _PAIR = re.compile(r"(\d{1,10}|\d{1,3}(\.\d{1,3}){3}):\d{1,10}", re.ASCII)
 
+_PASSWORD = re.compile(r"[0-9A-Za-z]{1,80}", re.ASCII)
 
-def render(desired: Desired) -> str:
-    """The bgpd configuration of one cloudlet: its route servers and its EVPN endpoints.
+
+def render(desired: Desired, passwords: Mapping[str, str] | None = None, hops: int | None = None) -> str:
+    """The bgpd configuration of one cloudlet: its route servers and its EVPN endpoints. Sessions are signed with
+    `passwords`, by address, and go over `hops` at most (GTSM).
 
     Lists are sorted, so equal desired states give equal text whatever their order. Remotes are not in it.
     Raises ValueError naming the field when a value would not be what bgpd takes it for.
     """
     _check(desired)
+    if not all(_PASSWORD.fullmatch(password) for password in (passwords or {}).values()):
+        raise ValueError("passwords: one is not 1 to 80 letters and digits")
     text = _template().render(
         asn=desired.asn,
         router_id=desired.router_id,
         vtep=desired.vtep,
+        passwords=passwords or {},
+        hops=hops,
         speakers=sorted(desired.speakers, key=lambda s: _sort_key(s.address)),
         endpoints=sorted(_evpn(desired), key=lambda e: e.vni or 0),
     )

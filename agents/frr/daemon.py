@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from agents import command
@@ -12,6 +14,9 @@ _RELOAD = "/usr/lib/frr/frr-reload.py"
 _RELOAD_TIMEOUT = 30.0
 # VTEPs behind a default route are reachable; without this zebra calls them unreachable, and bgpd opens no session.
 _NEXT_HOPS_BY_DEFAULT_ROUTE = "ip nht resolve-via-default"
+
+_PASSWORD = re.compile(r"(neighbor (\S+) password) (\S+)")
+_NEIGHBOUR = re.compile(r"neighbor (\S+) remote-as")
 
 
 class FrrError(Exception):
@@ -35,6 +40,7 @@ class Frr:
     async def apply(self, config: str) -> bool:
         """Makes bgpd run with `config`; says whether that changed anything.
 
+        Passwords are set over the vty socket first: frr-reload.py would show those of before in the list of processes.
         Starts no process when bgpd already runs with it. Otherwise frr-reload.py applies the difference alone, so what
         stays keeps its sessions and routes. Raises FrrError.
         """
@@ -43,7 +49,10 @@ class Frr:
             before = await self._running()
             if self._loaded == (config, before):
                 return changed
-            self._conf.write_text(config)
+            for commands in sign(before, config):
+                changed = True
+                await self._quietly(*commands)
+            _keep(self._conf, config)
             (self._conf.parent / "vtysh.conf").touch()  # vtysh complains when there is none
             await self._reload()
             after = await self._running()
@@ -64,6 +73,13 @@ class Frr:
     async def _running(self) -> str:
         return await self._ask(self._bgpd, "show running-config")
 
+    async def _quietly(self, *commands: str) -> None:
+        """A command with a password in it, which no error may repeat."""
+        try:
+            await ask(self._bgpd, *commands)
+        except VtyError:
+            raise FrrError(f"bgpd does not take the password of {commands[-1].split(' password')[0]}") from None
+
     async def _ask(self, socket: Path, *commands: str) -> str:
         try:
             return await ask(socket, *commands)
@@ -76,13 +92,13 @@ class Frr:
         arguments = ["--reload", "--stdout", "--log-level", "warning", "--daemon", "bgpd", "--bindir", "/usr/bin"]
         arguments += ["--confdir", directory, "--rundir", directory, "--vty_socket", str(self._bgpd.parent)]
         try:
-            ended = await command.run(_RELOAD, *arguments, str(self._conf), seconds=_RELOAD_TIMEOUT)
+            ended = await command.run(_RELOAD, *arguments, str(self._conf), seconds=_RELOAD_TIMEOUT, umask=0o077)
         except FileNotFoundError:
             raise FrrError(f"{_RELOAD}: not found; install frr-pythontools") from None
         except TimeoutError:
             raise FrrError(f"frr-reload.py did not finish within {_RELOAD_TIMEOUT:g} s") from None
         if ended.code:
-            complaint = _complaint(ended.out + ended.complaint)
+            complaint = _PASSWORD.sub(r"\1 …", _complaint(ended.out + ended.complaint))
             raise FrrError(f"frr-reload.py refused {self._conf}: {complaint}")
 
 
@@ -91,3 +107,23 @@ def _complaint(output: str) -> str:
     plain = re.sub(r"^\d{4}-\S+ \S+ +", "", re.sub(r"\x1b\[\d+m", "", output), flags=re.MULTILINE)
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
     return "; ".join(lines[-5:]) or "no reason given"
+
+
+def sign(running: str, wanted: str) -> Iterator[tuple[str, ...]]:
+    """The commands that give the neighbours that bgpd has the passwords of the wanted configuration, or none."""
+    had = {address: password for _, address, password in _PASSWORD.findall(running)}
+    have = {address: password for _, address, password in _PASSWORD.findall(wanted)}
+    router = re.search(r"^router bgp \d+$", running, re.MULTILINE)
+    for address in sorted(set(_NEIGHBOUR.findall(running))):
+        if router is None or had.get(address) == have.get(address):
+            continue
+        password = have.get(address)
+        what = f"no neighbor {address} password" if password is None else f"neighbor {address} password {password}"
+        yield "configure terminal", router.group(), what
+
+
+def _keep(conf: Path, text: str) -> None:
+    """Writes a file that others may not read."""
+    with os.fdopen(os.open(conf, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & 0o640)
+        file.write(text)

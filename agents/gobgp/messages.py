@@ -27,10 +27,17 @@ def everything() -> gobgp.WatchEventRequest:
     return gobgp.WatchEventRequest(peer=gobgp.WatchEventRequest.Peer(), table=table(filters=filters))
 
 
-def peer(speaker: Speaker, local: str) -> gobgp.Peer:
-    """The session with a route server, from address `local`, for l2vpn-vpls alone."""
+def peer(speaker: Speaker, local: str, password: str = "", hops: int | None = None) -> gobgp.Peer:
+    """The session with a route server, from address `local`, for l2vpn-vpls alone; signed with `password` (TCP-MD5),
+    and with nobody more than `hops` away (GTSM)."""
     return gobgp.Peer(
-        conf=gobgp.PeerConf(neighbor_address=speaker.address, peer_asn=speaker.asn, description=speaker.name),
+        conf=gobgp.PeerConf(
+            neighbor_address=speaker.address,
+            peer_asn=speaker.asn,
+            description=speaker.name,
+            auth_password=password,
+        ),
+        ttl_security=gobgp.TtlSecurity(enabled=hops is not None, ttl_min=0 if hops is None else 256 - hops),
         transport=gobgp.Transport(local_address=local),
         timers=gobgp.Timers(
             config=gobgp.TimersConfig(
@@ -58,7 +65,8 @@ def same_peer(one: gobgp.Peer, other: gobgp.Peer) -> bool:
         families = [(f.config.family.afi, f.config.family.safi) for f in p.afi_safis]
         restart = p.graceful_restart.restart_time if p.graceful_restart.enabled else None
         transport = p.transport.local_address, p.transport.remote_port
-        return p.conf.peer_asn, transport, p.timers.config.hold_time, restart, families
+        guard = p.conf.auth_password, p.ttl_security.enabled and p.ttl_security.ttl_min
+        return p.conf.peer_asn, guard, transport, p.timers.config.hold_time, restart, families
 
     return key(one) == key(other)
 

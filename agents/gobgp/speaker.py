@@ -6,9 +6,9 @@ servers give two paths of one NLRI; its best path goes only when the last one ha
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import grpc.aio
 from api import gobgp_pb2 as gobgp
@@ -30,24 +30,29 @@ _CHANNEL = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_bac
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What the speaker should be: its own numbers, its route servers, what it announces. `local` is the VTEP."""
+    """What the speaker should be: its own numbers, its route servers, what it announces. `local` is the VTEP. Sessions
+    are signed with `passwords`, by address, and route servers at most `hops` away."""
 
     asn: int
     router_id: str
     local: str
     speakers: tuple[Speaker, ...]
     announcements: frozenset[Announcement]
+    passwords: Mapping[str, str] = field(default_factory=dict, repr=False)
+    hops: int | None = None
 
 
 class Gobgp:
     """One gobgpd. `run()` keeps it as intended, for ever; `changed` is called after each change of what it knows.
 
-    `sessions` has each route server's session state by its address. `problem` is a sentence while gobgpd does not
+    `sessions` has each route server's session state by its address, `signed` what those are signed with that were
+    configured. `problem` is a sentence while gobgpd does not
     do what it should.
     """
 
     def __init__(self, target: str, changed: Callable[[], None]) -> None:
         self.sessions: dict[str, str] = {}
+        self.signed: dict[str, str] = {}
         self.problem: str | None = f"gobgpd at {target} has not been reached yet"
         self._target = target
         self._changed = changed
@@ -98,7 +103,7 @@ class Gobgp:
             if self._synced:
                 self._hold()
             self._synced = False
-            self.sessions = {}
+            self.sessions, self.signed = {}, {}
             self._ended.clear()
             self._work.set()
             self._changed()
@@ -186,7 +191,7 @@ class Gobgp:
             intent = self._intent
             if intent is None or (intent.asn, intent.router_id) != (started.asn, started.router_id):
                 return
-            await _peers(stub, intent)
+            await self._peers(stub, intent)
             wanted = {a.block: a for a in intent.announcements}
             for block, announcement in wanted.items():
                 if self._own.get(block) != announcement:
@@ -197,6 +202,24 @@ class Gobgp:
                 await stub.DeletePath(gobgp.DeletePathRequest(table_type=table, family=messages.VPLS, path=path))
             await self._work.wait()
 
+    async def _peers(self, stub: GoBgpServiceStub, intent: Intent) -> None:
+        wanted = {
+            s.address: messages.peer(s, intent.local, intent.passwords.get(s.address, ""), intent.hops)
+            for s in intent.speakers
+        }
+        present = {r.peer.conf.neighbor_address: r.peer async for r in stub.ListPeer(gobgp.ListPeerRequest())}
+        for address, peer in list(present.items()):
+            if address not in wanted or not messages.same_peer(peer, wanted[address]):
+                self.signed.pop(address, None)
+                await stub.DeletePeer(gobgp.DeletePeerRequest(address=address))
+                self.sessions.pop(address, None)
+                del present[address]
+        for address in wanted.keys() - present.keys():
+            await stub.AddPeer(gobgp.AddPeerRequest(peer=wanted[address]))
+        if self.signed != (signed := {a: intent.passwords.get(a, "") for a in wanted}):
+            self.signed = signed
+            self._changed()
+
 
 async def _start(stub: GoBgpServiceStub, intent: Intent) -> None:
     running = getattr(await stub.GetBgp(gobgp.GetBgpRequest()), "global")
@@ -206,14 +229,3 @@ async def _start(stub: GoBgpServiceStub, intent: Intent) -> None:
         await stub.StopBgp(gobgp.StopBgpRequest())
     settings = gobgp.Global(asn=intent.asn, router_id=intent.router_id, listen_port=-1)
     await stub.StartBgp(gobgp.StartBgpRequest(**{"global": settings}))
-
-
-async def _peers(stub: GoBgpServiceStub, intent: Intent) -> None:
-    wanted = {s.address: messages.peer(s, intent.local) for s in intent.speakers}
-    present = {r.peer.conf.neighbor_address: r.peer async for r in stub.ListPeer(gobgp.ListPeerRequest())}
-    for address, peer in list(present.items()):
-        if address not in wanted or not messages.same_peer(peer, wanted[address]):
-            await stub.DeletePeer(gobgp.DeletePeerRequest(address=address))
-            del present[address]
-    for address in wanted.keys() - present.keys():
-        await stub.AddPeer(gobgp.AddPeerRequest(peer=wanted[address]))

@@ -34,6 +34,7 @@ from controller.wire.moves import MoveReport, Orders
 from controller.wire.names import CLIENT_ID_PATTERN, MAC_PATTERN
 from controller.wire.neighbours import NeighbourReport
 from controller.wire.reports import Report
+from controller.wire.session_keys import SessionKeysHeld
 from controller.wire.sightings import SightingReport
 
 router = APIRouter(prefix="/api/v1/agent", tags=["agents"])
@@ -41,7 +42,7 @@ router = APIRouter(prefix="/api/v1/agent", tags=["agents"])
 FOLLOWED = (
     "Events named `desired`, whose id is the version, and, without an id, `candidates` (whom to probe) and `orders` "
     "(what to do about moves of VMs), `authorities` (whom to trust), `revocations` (whose certificates are good for "
-    "nothing) and `access` (what to filter)."
+    "nothing), `access` (what to filter) and, over TLS alone, `session-keys` (what BGP sessions are signed with)."
 )
 
 
@@ -73,7 +74,8 @@ async def follow(
         except Unavailable:
             return True
 
-    return streams.respond(_documents(region, cloudlet, streams.last_id(last_event_id), still))
+    private = shown(request) is not None
+    return streams.respond(_documents(region, cloudlet, streams.last_id(last_event_id), still, private=private))
 
 
 def _waits(cloudlet: Cloudlet, shown: Shown | None) -> bool:
@@ -83,7 +85,10 @@ def _waits(cloudlet: Cloudlet, shown: Shown | None) -> bool:
 Still = Callable[[Cloudlet], Awaitable[bool]]
 
 
-async def _documents(region: Region, cloudlet: Cloudlet, sent: int | None, still: Still) -> AsyncIterator[bytes]:
+async def _documents(
+    region: Region, cloudlet: Cloudlet, sent: int | None, still: Still, *, private: bool
+) -> AsyncIterator[bytes]:
+    keyed = None
     filtered, pools = None, None
     announced, told = -1, None
     ordered, asked = -1, None
@@ -109,6 +114,11 @@ async def _documents(region: Region, cloudlet: Cloudlet, sent: int | None, still
                 sent = present.version
                 if region.intent.cloudlets.get(cloudlet.name) is not present:
                     continue
+            keys = region.session_keys.document(present) if private else None
+            if keys is not None and keys != keyed:
+                keyed = keys
+                yield streams.event("session-keys", None, keys.model_dump_json())
+                continue
             if announced != (announced := region.agents.of(cloudlet.name).announced):
                 document = candidates(region.intent, cloudlet.name)
                 if document != told:
@@ -186,6 +196,15 @@ async def report(body: Report, region: Running, cloudlet: Agent) -> None:
     if problems is not None:
         text = "; ".join(problems) or "all well again"
         region.journal.note("agent-problems", cloudlet.name, f"{cloudlet.name}: {text}", problems=problems)
+
+
+@router.post("/session-keys", status_code=204, responses=errors(503), summary="Say which keys sessions have")
+async def session_keys(body: SessionKeysHeld, region: Running, cloudlet: Agent) -> None:
+    """What the agent has made of the last `session-keys`. Answered when the database has it."""
+    if body.cloudlet != cloudlet.name:
+        message = f"this credential is {cloudlet.name}'s"
+        raise Problem(403, "A report about another cloudlet.", [FieldError(field="cloudlet", message=message)])
+    await region.session_keys.take(cloudlet, body)
 
 
 @router.post("/certificate", responses=errors(404, 409, 503), summary="Ask for a certificate")

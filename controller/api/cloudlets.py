@@ -74,7 +74,7 @@ class AgentState(BaseModel):
 
 
 class Cloudlet(BaseModel):
-    """One edge site."""
+    """One edge site. `sessions` is how its BGP sessions are signed, by route server; null where that is not done."""
 
     name: str
     pe: Flavour
@@ -87,6 +87,7 @@ class Cloudlet(BaseModel):
     created_at: datetime
     endpoints: list[str]
     agent: AgentState
+    sessions: dict[str, str] | None
 
 
 class Invitation(Cloudlet):
@@ -94,6 +95,14 @@ class Invitation(Cloudlet):
 
     token: str | None
     token_expires_at: datetime
+
+
+class Rekey(Body):
+    """`off`: sessions are not signed any more, before an agent goes back to a release that knows no keys."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"off": False}]})
+
+    off: bool = False
 
 
 class TokenRequest(Body):
@@ -178,6 +187,12 @@ async def new_token(
         await events.add(session, "cloudlet-token", name, f"a new token was made for cloudlet {name}")
     region.bell.ring()
     return await _invitation(region, name, token, response)
+
+
+@router.post("/{name}/session-keys", status_code=204, responses=errors(404, 409), summary="Sign with another key")
+async def rekey(name: NamePath, region: Running, body: Rekey | None = None) -> None:
+    """Its PE's BGP sessions get another key, one route server after the other; or with `off` none, at once."""
+    await region.session_keys.rekey(name, off=body is not None and body.off)
 
 
 @router.post("/{name}/approve", responses=errors(404, 409, 412), summary="Approve a cloudlet")
@@ -267,6 +282,7 @@ def _shown(row: CloudletRow, region: Region) -> dict[str, Any]:
     fields = ("name", "pe", "vtep", "state", "approval", "labels", "latitude", "longitude", "created_at")
     return {name: getattr(row, name) for name in fields} | {
         "endpoints": [e.name for e in region.intent.endpoints_of.get(row.name, ())],
+        "sessions": region.session_keys.standing(row.name),
         "agent": AgentState(
             connected=region.attendances.connected(row.name),
             last_seen=max((at for at in (agent.last_seen, row.last_seen) if at), default=None),

@@ -34,6 +34,7 @@ DETAILS = [
     ("AGENT SEEN", when("agent", "last_seen")),
     ("AGENT VERSION", at("agent", "version")),
     ("AGENT GENERATION", at("agent", "generation")),
+    ("SESSIONS", at("sessions")),
 ]
 
 
@@ -102,6 +103,17 @@ def token(name: Cloudlet) -> None:
     """A new one-time token; the one before can no longer be used."""
     with Client() as api:
         _token(name, api.post(path("cloudlets", name, "token")), "has a new token")
+
+
+@app.verb("rekey", "weft cloudlet rekey c1\nweft cloudlet rekey c1 --off")
+def rekey(
+    name: Cloudlet,
+    off: Annotated[bool, typer.Option("--off", help="Sign them no more: before a return to an older agent.")] = False,
+) -> None:
+    """Sign the BGP sessions of its PE with another key, one route server after the other."""
+    with Client() as api:
+        answer = api.post(path("cloudlets", name, "session-keys"), {"off": off})
+        done(answer, f"{name}: sessions are signed no more" if off else f"{name}: another key is on its way")
 
 
 @app.verb("approve", "weft cloudlet approve c1")

@@ -41,6 +41,7 @@ type connection struct {
 	state    string
 	closing  error        // why we end it
 	cut      bool         // it ends before the peer has been told everything
+	rekeyed  bool         // it is signed with another password than the one it was opened with
 	peering  *engine.Peer // once established
 	began    time.Time
 	up       time.Time     // when it was established
@@ -48,7 +49,7 @@ type connection struct {
 }
 
 // errReplaced ends a session without a NOTIFICATION.
-var errReplaced = errors.New("the peer, which restarts gracefully, has opened a new connection")
+var errReplaced = errors.New("the peer, which restarts gracefully or has another key, has opened a new connection")
 
 func newConnection(s *Server, slot *slot, peer ruleset.Peer, conn net.Conn, outgoing bool) *connection {
 	c := &connection{server: s, slot: slot, peer: peer, conn: conn, outgoing: outgoing, state: OpenSent, began: time.Now(), over: make(chan struct{})}
@@ -108,11 +109,13 @@ func (c *connection) fail(why error) {
 }
 
 // replaceable says whether a new connection from the peer means that this session is dead: the peer restarts gracefully
-// and opened the new one after this session was established (RFC 4724 section 5).
+// and opened the new one after this session was established (RFC 4724 section 5), or it has followed to another password
+// by ending its own side, of which we have not heard, since it was not signed with that.
 func (c *connection) replaceable(by *connection) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.server.RestartTime > 0 && c.remote.Restart.Offered && !by.outgoing && by.began.After(c.up)
+	restarts := c.server.RestartTime > 0 && c.remote.Restart.Offered
+	return (restarts || c.rekeyed) && !by.outgoing && by.began.After(c.up)
 }
 
 func (c *connection) stopped() bool {

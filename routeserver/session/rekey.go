@@ -82,6 +82,9 @@ func (c *connection) rekey(address netip.Addr, was, is Protection) {
 	err := errors.New("its keys are of another kind")
 	switch {
 	case was.password != "" && is.password != "":
+		c.mu.Lock()
+		c.rekeyed = true
+		c.mu.Unlock()
 		err = onSocket(c.conn, func(fd int, six bool) error { return setPassword(fd, six, address, is.password) })
 	case len(was.chain) > 0 && len(is.chain) > 0:
 		err = onSocket(c.conn, func(fd int, six bool) error { return roll(fd, six, address, was.chain, is.chain) })

@@ -63,6 +63,18 @@ func TestToldKeysAreInForceBesideTheFilesAndKept(t *testing.T) {
 	}
 }
 
+func TestANeighbourFollowsToAnotherPasswordWithANewConnection(t *testing.T) {
+	r := keyed(t, session.Config{}, "")
+	if err := r.server.Tell(told(t, "127.0.78.11", "one")); err != nil {
+		t.Fatal(err)
+	}
+	r.signed(t, signing("one"), 90)
+	if err := r.server.Tell(told(t, "127.0.78.11", "two")); err != nil {
+		t.Fatal(err)
+	}
+	r.signed(t, signing("two"), 90) // the old one has 90 s left
+}
+
 func TestKeysThatCannotBeKeptAreNotInForce(t *testing.T) {
 	r := keyed(t, session.Config{ToldFile: filepath.Join(t.TempDir(), "nowhere", "keys")}, "")
 	if err := r.server.Tell(told(t, "127.0.78.11", "told")); err == nil || !strings.Contains(err.Error(), "cannot be kept") {

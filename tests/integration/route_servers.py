@@ -55,8 +55,8 @@ class Daemon:
 class RouteServer(Daemon):
     """`weft-routeserver` with a disk of its own."""
 
-    def __init__(self, name: str, address: str, directory: Path) -> None:
-        self.name, self.address, self.port = name, address, free_port(address)
+    def __init__(self, name: str, address: str, directory: Path, port: int | None = None) -> None:
+        self.name, self.address, self.port = name, address, port or free_port(address)
         self.control = f"http://{address}:{free_port(address)}"
         (directory / "token").write_text(TOKEN)
         command = [str(BIN / "weft-routeserver"), "--name", name, "--router-id", address, "--asn", "65000"]
@@ -79,11 +79,13 @@ class RouteServer(Daemon):
 
 
 class World:
-    """Two route servers, a controller, and `weft` as a shell calls it."""
+    """Two route servers, a controller, and `weft` as a shell calls it. `signed`: with agents over TLS, keys of BGP
+    sessions, and route servers at the port of BGP."""
 
-    def __init__(self, directory: Path, *, authority: bool = False) -> None:
+    def __init__(self, directory: Path, *, authority: bool = False, signed: bool = False) -> None:
         self.socket = directory / "c.sock"
-        self.servers = [RouteServer(f"rs{n}", f"127.0.78.{n}", directory) for n in (1, 2)]
+        port = 179 if signed else None
+        self.servers = [RouteServer(f"rs{n}", f"127.0.78.{n}", directory, port) for n in (1, 2)]
         described = [{"name": s.name, "address": s.address, "control": s.control} for s in self.servers]
         environment = {
             **os.environ,
@@ -94,7 +96,12 @@ class World:
             "WEFT_ROUTE_SERVER_TOKEN_FILE": str(directory / "token"),
             "WEFT_AGENT_TIMEOUT": "2",
         }
-        if authority:
+        self.agents = f"127.0.0.1:{free_port()}"
+        if signed:
+            (directory / "secret").write_text("0123456789abcdef" * 4)
+            (directory / "secret").chmod(0o600)
+            environment |= {"WEFT_AGENT_LISTEN": self.agents, "WEFT_SESSION_SECRET_FILE": str(directory / "secret")}
+        if authority or signed:
             ceremony.init(directory / "authority", "test", datetime.now(UTC))
             environment["WEFT_AUTHORITY"] = str(directory / "authority")
         command = [sys.executable, "-m", "controller.main"]
@@ -121,6 +128,11 @@ class World:
             answer = http.post(path, json=body)
         assert answer.is_success, answer.text
         return answer.json()
+
+    def get(self, path: str) -> Any:
+        """What `weft` would show, quickly."""
+        with self._http() as http:
+            return http.get(path).json()
 
     def route_servers(self) -> list[dict[str, Any]]:
         """As the controller sees them."""
