@@ -45,8 +45,8 @@ def wire(region: Region) -> Iterator[Counter[Leak]]:
         yield told
         told += tap.stop()
         carried = encrypted.stop()
-    assert [leak for leak in told if leak.kind is not Kind.BGP] == []
-    assert [leak for leak in told if not {leak.source, leak.destination} & speakers] == []
+    assert not [leak for leak in told if leak.kind is not Kind.BGP], told
+    assert not [leak for leak in told if not {leak.source, leak.destination} & speakers], told
     assert carried, "nothing was seen at all"
 
 
