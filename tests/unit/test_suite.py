@@ -1,0 +1,40 @@
+"""What fails is run once more and named if it passes then; what fails for good, or in numbers, fails the run."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.suite import FEW, suite
+
+UNSTEADY = """
+from pathlib import Path
+def test_unsteady():
+    mark = Path(__file__).with_name("seen")
+    seen, _ = mark.exists(), mark.touch()
+    assert seen
+"""
+BROKEN = "def test_broken_{0}():\n    assert False\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "named", "runs"),
+    [
+        ("def test_well(): pass\n", 0, None, 1),
+        (UNSTEADY, 0, "test_it.py::test_unsteady\n", 2),
+        (BROKEN.format(0), 1, None, 2),
+        (UNSTEADY + BROKEN.format(0), 1, None, 2),
+        (UNSTEADY + "".join(map(BROKEN.format, range(FEW))), 1, None, 1),
+        ("import weft_no_such_module\n", 2, None, 1),
+    ],
+)
+def test_runs(tmp_path: Path, text: str, code: int, named: str | None, runs: int) -> None:
+    counted = (
+        "from pathlib import Path\ndef pytest_sessionstart():\n    with Path('runs').open('a') as f: f.write('x')\n"
+    )
+    (tmp_path / "conftest.py").write_text(counted)
+    (tmp_path / "test_it.py").write_text(text)
+    (tmp_path / "build").mkdir()
+    assert suite(["test_it.py"], tmp_path) == code
+    kept = tmp_path / "build" / "unsteady"
+    assert (kept.read_text() if kept.exists() else None) == named
+    assert (tmp_path / "runs").read_text() == "x" * runs
