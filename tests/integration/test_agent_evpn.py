@@ -165,6 +165,11 @@ class Region:
         await ask(self.server.directory / "zebra.vty", "configure terminal", "ip nht resolve-via-default")
         await ask(self.server.directory / "bgpd.vty", "configure terminal", *lines)
 
+    async def sign(self, pe: Pe, key: str | None) -> None:
+        """The route server's end of a session is signed (TCP-MD5), or not."""
+        word = f"neighbor {pe.vtep} password {key}" if key else f"no neighbor {pe.vtep} password"
+        await ask(self.server.directory / "bgpd.vty", "configure terminal", "router bgp 65000", word)
+
     async def pool(self, joined: bool) -> None:
         """Puts both sites into one pool, or takes them out of it."""
         lines = []
