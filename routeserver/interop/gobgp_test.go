@@ -53,7 +53,7 @@ func (g *gobgpd) launch(again bool) {
 	g.process = spawn(g.t, "ip", "netns", "exec", g.ns, program(g.t, gobgpdCommand), "--api-hosts", host, "--log-level", "warn", "--pprof-disable")
 	cc, err := grpc.NewClient("passthrough:///"+host, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return dialIn(g.ns, host) }),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 30 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}}))
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 30 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}, MinConnectTimeout: 20 * time.Second}))
 	if err != nil {
 		g.t.Fatal(err)
 	}
