@@ -282,15 +282,9 @@ async def lease(body: LeaseRequest, region: Running, cloudlet: Agent) -> LeaseGr
     )
 
 
-@router.post(
-    "/leases/exchange",
-    responses=errors(409),
-    response_model_exclude_defaults=True,
-    summary="Account for delegated ranges",
-)
+@router.post("/leases/exchange", responses=errors(409), summary="Account for delegated ranges")
 async def exchange(body: Exchange, region: Running, cloudlet: Agent) -> Exchanged:
-    """What has changed, what is needed, and who is unknown, in one go; see `controller/wire/delegations.py`. What is
-    as it is when left out is left out: agents of a former release do not know all of it."""
+    """What has changed, what is needed, and who is unknown, in one go; see `controller/wire/delegations.py`."""
     endpoint = _own(region, cloudlet, body.endpoint)
     answer, fresh = await region.delegations.exchange(endpoint, body)
     region.metrics.leases.inc(fresh)

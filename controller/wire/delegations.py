@@ -103,7 +103,7 @@ class Exchanged(Message):
     resync: bool = False
     lease_seconds: int
     without: list[tuple[int, int]] = Field(default_factory=list)
-    bound: bool = True
+    bound: bool = Field(default=True, exclude_if=bool)  # agents of a former release know no such field
     blocks: list[Block] = Field(default_factory=list)
     forgotten: list[int] = Field(default_factory=list)
     known: list[Known] = Field(default_factory=list)

@@ -24,5 +24,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forgets which keys are in force: route servers and agents go on with those that they have."""
+    """Loses which keys are in force (session_keys): route servers and agents go on with those that they have."""
     op.drop_table("session_keys")
