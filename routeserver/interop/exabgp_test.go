@@ -15,7 +15,9 @@ import (
 // exabgp is ExaBGP 4.2. It has no table that could be asked: a process of its own (a pipe here) is told of every message
 // and gives the orders. To know about it: it ends the session at an UPDATE with more than one VPLS NLRI (5.0 as well), and
 // at an EVPN route whose next hop has 16 bytes; commands for a neighbour it is not connected to are kept, but for
-// `announce route-refresh`; it knows the capability of RT-Constrain and cannot be configured for it.
+// `announce route-refresh`; a connection that comes in while its own is in OpenConfirm leaves it with neither, for good
+// (4.2.21: `Peer.run` takes the state of the connection that was given up for the new one's); it knows the capability of
+// RT-Constrain and cannot be configured for it.
 var exabgp = &speaker{
 	name:      "ExaBGP",
 	programs:  []string{exabgpProgram},

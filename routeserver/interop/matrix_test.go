@@ -31,7 +31,7 @@ func TestMatrix(t *testing.T) {
 			r := newRegionOver(t, role.at, present, role.options...)
 			for _, s := range present {
 				at := r.seat(s)
-				at.passive = role.passive
+				at.passive = role.passive || s == exabgp && role.options != nil
 				r.add(s, at)
 			}
 			until(t, "all sessions", func() bool { return r.established() == len(present) })
@@ -91,12 +91,21 @@ func (r *region) matrix(t *testing.T, f wire.Family) {
 // TestCollision: the route server has connected to every PE, and every PE connects to the route server before it has
 // answered. There is one session with each in the end, with all routes. (Who decides, and how, is tested in session: here
 // the daemons would put up with much.)
+//
+// ExaBGP only waits, as wherever both sides connect (exabgp_test.go says why). FRR goes without VPNv6: on the session that
+// is left it may forget what its route map says of the next hop, and announce its IPv4 address mapped into IPv6, which BIRD
+// refuses (8.4.4, one run in five).
 func TestCollision(t *testing.T) {
 	t.Parallel()
 	present := installed(t)
 	r := newRegion(t, present, "--active", "--connect-retry", "1s", "--confirm-wait", "1ms")
 	for _, s := range present {
-		r.add(s, r.seat(s))
+		at := r.seat(s)
+		at.passive = s == exabgp
+		if s == frr {
+			at.families = slices.DeleteFunc(slices.Clone(at.families), func(f wire.Family) bool { return f == wire.VPNv6 })
+		}
+		r.add(s, at)
 	}
 	check := func() {
 		for _, m := range r.members {
