@@ -58,10 +58,8 @@ class Agent:
         identity.changed = self._identified
         self._gobgp = Gobgp(settings.gobgp.api, self._dirty.set)
         self._frr = EvpnSpeaker(settings.frr, self._dirty.set, settings.bgp.hops)
-        self._signing, self._hops = (
-            SessionSigning(settings.cloudlet, state, controller, self._dirty.set),
-            settings.bgp.hops,
-        )
+        self._hops = settings.bgp.hops
+        self._signing = SessionSigning(settings.cloudlet, state, controller, self._dirty.set)
         self._protection = Protection(settings.ipsec, settings.state_dir / "identity", self._dirty.set)
         self._access = Access(settings.cloudlet, state, controller)
         self._nft = Nft()
@@ -72,8 +70,10 @@ class Agent:
         self._neighbours = Neighbours(settings.cloudlet, controller)
         drivers = Drivers(settings.cloudlet, settings.state_dir / "hypervisors", settings.hypervisors)
         self._multipath = Multipath(self._bridge, self._servers.greet, six=lambda address: six(self._desired, address))
-        moves_dir, switch = settings.state_dir / "moves", self._multipath.switch
-        self._moves = Moves(settings.cloudlet, moves_dir, controller, drivers, switch, self._leases, self._sources)
+        folder = settings.state_dir / "moves"
+        self._moves = Moves(
+            settings.cloudlet, folder, controller, drivers, self._multipath.switch, self._leases, self._sources
+        )
         self._desired = state.desired()
         if self._desired is not None:
             self._moves.know(self._protection.fit(self._desired))
@@ -211,7 +211,8 @@ class Agent:
         served = await self._serve(desired, outcome)
         self._sightings.intend(desired)
         problems = self._problems(desired, outcome)
-        sessions, awaited = self._sessions(desired), self._protection.awaited
+        sessions = self._sessions(desired)
+        awaited = self._protection.awaited
         ipsec = self._protection.report()
         self._pending = report(desired, outcome.snapshot, sessions, problems, self._version, awaited, ipsec)
         overdue = asyncio.get_running_loop().time() >= self._sent_at + _INTERVAL
@@ -220,13 +221,16 @@ class Agent:
         return served and not outcome.failed
 
     def _speak(self, desired: Desired) -> None:
-        needed, passwords = flavours(desired), self._signing.passwords(desired.speakers)
+        needed = flavours(desired)
+        passwords = self._signing.passwords(desired.speakers)
         if Flavour.VPLS in needed or self._gobgp.intended:
             table = self._gobgp.table
             endpoints = [e for e in desired.endpoints if e.flavour is Flavour.VPLS]
             announced = frozenset(a for e in endpoints for a in vpls.announcements(e, table))
-            numbers, speakers = (desired.asn, desired.router_id, desired.vtep), tuple(desired.speakers)
-            self._gobgp.intend(Intent(*numbers, speakers, announced, passwords, self._hops))
+            speakers = tuple(desired.speakers)
+            self._gobgp.intend(
+                Intent(desired.asn, desired.router_id, desired.vtep, speakers, announced, passwords, self._hops)
+            )
         if Flavour.EVPN in needed or self._frr.intended:
             self._frr.intend(desired, passwords)
 

@@ -7,7 +7,7 @@ by comparing digests of what they have."""
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
 
@@ -93,11 +93,10 @@ class SessionKeeper:
                     await self._turn.wait()
             self._turn.clear()
             try:
+                rows = await self._load()
                 if leadership.leading:
-                    await self._decide([s.name for s in servers])
-                async with self._database.read() as session:
-                    rows = await table.load(session)
-                if leadership.leading:
+                    if await self._decide(rows, [s.name for s in servers]):
+                        rows = await self._load()
                     await asyncio.gather(*(self._bring(server, rows) for server in servers))
             except Unavailable:
                 continue
@@ -106,15 +105,18 @@ class SessionKeeper:
                 if name not in before or before[name].keys != row.keys:
                     self._agents.wake(name)
 
-    async def _decide(self, servers: list[str]) -> None:
-        cloudlets = {n: c for n, c in self._intent().cloudlets.items() if c.speaks and c.credential}
+    async def _load(self) -> dict[str, SessionKeysRow]:
         async with self._database.read() as session:
-            rows = await table.load(session)
+            return await table.load(session)
+
+    async def _decide(self, rows: Mapping[str, SessionKeysRow], servers: list[str]) -> bool:
+        """One step for each cloudlet that is due one. Returns whether there was any."""
+        cloudlets = {n: c for n, c in self._intent().cloudlets.items() if c.speaks and c.credential}
         stale = [n for n, r in rows.items() if n not in cloudlets or cloudlets[n].credential != r.credential]
         fresh = [n for n in cloudlets if n not in rows or n in stale]
         ahead = [n for n, r in rows.items() if n not in stale and advance(r.keys, servers, self._able) != r.in_force]
         if not stale and not fresh and not ahead:
-            return
+            return False
         async with self._database.write() as session:
             for name in stale:
                 await table.forget(session, name)
@@ -126,6 +128,7 @@ class SessionKeeper:
                 if (found := await table.get(session, name)) is not None:
                     found.in_force = advance(found.keys, servers, self._able)
                     log.info("BGP sessions of %s: keys in force at %s", name, ", ".join(sorted(found.in_force)))
+        return True
 
     async def _bring(self, server: Propagation, rows: dict[str, SessionKeysRow]) -> None:
         """Sees to it that a route server has the keys in force, and notes whether it takes any."""

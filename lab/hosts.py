@@ -127,18 +127,22 @@ class Hosts:
             raise
 
     def _link(self, link: int, rate: int) -> None:
-        one, two = self._names
-        if self._relay is not None:
-            self._relay.lay(f"wan{link}", self._names, rate)
+        device = f"wan{link}"
+        if self._relay is None:
+            self._cable(device, rate)
         else:
-            _ip(f"-n {one} link add wan{link} type veth peer name wan{link} netns {two}")
+            one, two = self._names
+            self._relay.lay(one, device, two, device, rate)
         for name, paths in zip(self._names, self._paths, strict=True):
-            _ip(f"-n {name} addr add {paths[link]}/24 dev wan{link}")
-            _ip(f"-n {name} link set wan{link} up")
-            if self._relay is not None:
-                continue
+            _ip(f"-n {name} addr add {paths[link]}/24 dev {device}")
+
+    def _cable(self, device: str, rate: int) -> None:
+        one, two = self._names
+        _ip(f"-n {one} link add {device} type veth peer name {device} netns {two}")
+        for name in self._names:
             shape = f"tbf rate {rate}mbit burst 256k latency 50ms"
-            _run(f"ip netns exec {name} tc qdisc add dev wan{link} root {shape}")
+            _run(f"ip netns exec {name} tc qdisc add dev {device} root {shape}")
+            _ip(f"-n {name} link set {device} up")
 
     def _host(self, number: int) -> Host:
         paths, options = self._paths[number], {"accelerator": "tcg", **self._options, **self.options(number)}

@@ -5,8 +5,9 @@ in the ranges that this agent gives out and has no holder is nobody's. All other
 other LANs, of which a device or a machine that has moved keeps one for a while, and those of this LAN that the plan
 leaves to others (exclusions, reservations, ranges that are the controller's).
 
-`lan.py` knows whose is what, without I/O; `rules.py` is the pure step to nft text and elements; `sources.py` keeps the
-kernel's sets so, lease by lease; `machines.py` remembers over a restart which machines came with which addresses.
+`lan.py` knows whose is what, without I/O; `rules.py` is the pure step to nft text and elements; `sources.py` follows
+leases and machines, and `table.py` brings what changes to the kernel; `machines.py` remembers over a restart which
+machines came with which addresses.
 """
 
 from agents.sources.lan import Leased

@@ -1,16 +1,17 @@
-"""Keeps the kernel's sets in step with leases and machines: one run of nft for all that changes meanwhile."""
+"""Keeps the kernel's sets in step with leases and machines."""
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from ipaddress import IPv4Network, IPv6Network
 
-from agents.fence import Elements, Nft, NftError
+from agents.fence import Nft, NftError
 from agents.lan import bridge_name
 from agents.sources import machines
 from agents.sources.lan import Lan, Leased
 from agents.sources.machines import Visit
-from agents.sources.rules import TABLE, Change, changes, elements_of, ports, ruleset
+from agents.sources.rules import changes, elements_of, ports, ruleset
+from agents.sources.table import Table
 from agents.state import State, StateError
 from controller.wire.delegations import Client
 from controller.wire.desired import Desired, Endpoint
@@ -27,23 +28,18 @@ class Sources:
     called when `apply` has something to do."""
 
     def __init__(self, nft: Nft, state: State, wake: Callable[[], None] = lambda: None) -> None:
-        self._nft, self._state, self._wake = nft, state, wake
+        self._table, self._state, self._wake = Table(nft, wake), state, wake
         self._leased: dict[str, Leased] = {}
         self._lans: dict[str, Lan] = {}
         self._visits = machines.read(state)
         self._guarded: Guarded = frozenset()  # as the rules in the kernel have it
-        self._pending: dict[Change, bool] = {}
-        self._waiting: list[asyncio.Future[None]] = []
-        self._writing: asyncio.Task[None] | None = None
-        self._strange: int | None = None  # Nft.strange() when the table was put in; None: it was not
-        self._lock = asyncio.Lock()
 
     async def apply(self, desired: Desired, ports_of: Mapping[str, Iterable[str]]) -> str | None:
         """Makes the table that of these LANs, whose access ports are given by the bridge's name. Only LANs whose leases
         are known are guarded. Returns what went wrong."""
         shapes = {e.name: _shape(e) for e in desired.endpoints if e.name in self._leased}
-        async with self._lock:
-            anew = self._strange is None or self._strange != self._nft.strange()
+        async with self._table.turn:
+            anew = self._table.stale
             if shapes != {name: (lan.bridge, lan.prefix, lan.prefix6) for name, lan in self._lans.items()}:
                 self._lans, anew = {name: self._lan(name, *shape) for name, shape in shapes.items()}, True
             for lan in self._lans.values():
@@ -52,19 +48,17 @@ class Sources:
             if not anew and guarded == self._guarded:
                 return None
             if anew:
-                self._pending.clear()  # the text has it all
-            text = ruleset(self._lans.values()) if anew else ports(self._lans.values())
-            self._strange = None
+                self._table.forget()  # the text has it all
             try:
-                self._strange, self._guarded = await self._nft.load(text), guarded
+                await self._table.load(ruleset(self._lans.values()) if anew else ports(self._lans.values()))
             except (NftError, OSError) as error:
                 return f"sources are not checked: {error}"
+            self._guarded = guarded
             return None
 
     async def stop(self) -> None:
         """Finishes what is being written. The kernel's table stays."""
-        if self._writing is not None:
-            await asyncio.gather(self._writing, return_exceptions=True)
+        await self._table.stop()
 
     async def lease(self, endpoint: str, leased: Leased) -> None:
         """All that is leased on a LAN, which is kept by `change` from now on."""
@@ -73,7 +67,7 @@ class Sources:
             before, lan.leased = lan.leased, leased
             self._settle(lan, before.clients.keys() | leased.clients.keys())
             self._rearrange(lan, before.ranges)
-            await self._flush()
+            await self._table.flush()
 
     async def change(
         self,
@@ -99,7 +93,7 @@ class Sources:
         if (lan := self._lans.get(endpoint)) is not None:
             self._settle(lan, clients)
             self._rearrange(lan, before)
-            await self._flush()
+            await self._table.flush()
 
     def end(self, endpoint: str) -> None:
         """There are no leases of that LAN any more."""
@@ -136,7 +130,7 @@ class Sources:
             await asyncio.to_thread(machines.write, self._state, self._visits)
         except StateError as error:
             log.error("which addresses %s came with is not kept for a restart: %s", machine, error)
-        await self._flush()
+        await self._table.flush()
 
     def _lan(self, name: str, bridge: str, prefix: IPv4Network, prefix6: IPv6Network | None) -> Lan:
         lan = Lan(bridge, prefix, prefix6, self._leased[name])
@@ -150,56 +144,16 @@ class Sources:
 
     def _settle(self, lan: Lan, offsets: Iterable[int]) -> None:
         for offset in offsets:
-            self._pending.update(changes(lan, offset, *lan.settle(offset)))
+            self._table.note(dict(changes(lan, offset, *lan.settle(offset))))
 
     def _rearrange(self, lan: Lan, before: tuple[tuple[int, int], ...]) -> None:
         if before == lan.leased.ranges:
             return
         old, new = elements_of(lan, before), elements_of(lan, lan.leased.ranges)
-        self._pending.update(dict.fromkeys(old - new, False))
-        self._pending.update(dict.fromkeys(new - old, True))
-
-    async def _flush(self) -> None:
-        """Returns when the kernel has what is pending, or did not take it."""
-        if self._strange is None and not self._lock.locked():
-            return  # the whole table is still to come
-        if not self._pending and self._writing is None:
-            return
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(done)
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write())
-        await done
-
-    async def _write(self) -> None:
-        """One run of nft for all who have come meanwhile."""
-        while self._waiting:
-            async with self._lock:
-                waiting, self._waiting = self._waiting, []
-                pending, self._pending = self._pending, {}
-                if pending and self._strange is not None:
-                    await self._put(pending)
-            for done in waiting:
-                if not done.done():
-                    done.set_result(None)
-        self._writing = None
-
-    async def _put(self, pending: Mapping[Change, bool]) -> None:
-        try:
-            await self._nft.elements(_elements(pending))
-        except (NftError, OSError) as error:
-            log.error("sources are not checked as they should be: %s", error)
-            self._strange = None
-            self._wake()
+        self._table.note(dict.fromkeys(old - new, False))
+        self._table.note(dict.fromkeys(new - old, True))
 
 
 def _shape(endpoint: Endpoint) -> Shape:
     prefix6 = IPv6Network(endpoint.prefix6) if endpoint.prefix6 is not None else None
     return bridge_name(endpoint), IPv4Network(endpoint.prefix), prefix6
-
-
-def _elements(pending: Mapping[Change, bool]) -> list[Elements]:
-    sets: dict[str, tuple[list[str], list[str]]] = {}
-    for (name, element), there in pending.items():
-        sets.setdefault(name, ([], []))[there].append(element)
-    return [Elements(TABLE, name, add=tuple(add), remove=tuple(gone)) for name, (gone, add) in sets.items()]

@@ -1,6 +1,5 @@
 """What runs guests' instructions here: found out by booting a kernel, once, since a KVM that opens need not work."""
 
-import asyncio
 import json
 import re
 import shutil
@@ -69,14 +68,6 @@ async def boots(name: str, kernel: Path) -> bool:
         argv = [PROGRAM, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-m", "256"]
         argv += ["-accel", name, "-cpu", PROCESSORS[name], "-serial", f"file:{console}", "-kernel", str(kernel)]
         argv += ["-append", "console=ttyS0 panic=-1"]
-        null = asyncio.subprocess.DEVNULL
-        process = await asyncio.create_subprocess_exec(*argv, stdin=null, stdout=null, stderr=null)
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_BOOT[name]):
-                    await process.wait()
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+        with suppress(TimeoutError):
+            await command.run(*argv, seconds=_BOOT[name])
         return console.is_file() and _BOOTED in console.read_bytes()

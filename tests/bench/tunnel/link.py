@@ -19,7 +19,7 @@ from tests.bench.tunnel.wan import wan
 from tests.integration.agent_namespaces import wait_for
 from tests.integration.ipsec_site import LAN, Site, Sites, eventually, sites
 
-MBIT, ONE_WAY_MS = 350.0, 25.0
+MBIT, RTT_MS = 350.0, 50.0
 RISE = 2
 """Seconds in which TCP finds out how fast it may send; they do not count."""
 
@@ -58,7 +58,7 @@ def receive_buffers() -> Iterator[None]:
 @asynccontextmanager
 async def pair(mbit: float = MBIT) -> AsyncIterator[Sites]:
     """Both sites, with a WAN of that rate between them."""
-    with tempfile.TemporaryDirectory() as folder, wan(mbit, ONE_WAY_MS, Path(folder)) as lay:
+    with tempfile.TemporaryDirectory() as folder, wan(mbit, RTT_MS) as lay:
         async with AsyncExitStack() as stack:
             with receive_buffers():
                 two = await stack.enter_async_context(sites(Path(folder), OPEN, lay))

@@ -1,0 +1,87 @@
+"""The kernel's table of sources: put in as a whole, then kept element by element, in one run of nft for all that
+changes meanwhile."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from agents.fence import Elements, Nft, NftError
+from agents.sources.rules import TABLE, Change
+
+log = logging.getLogger(__name__)
+
+
+class Table:
+    """One namespace's. Whoever puts it in holds `turn` from when he looks at what is to be in it. `wake` is called when
+    elements were refused, and the whole has to be put in again."""
+
+    def __init__(self, nft: Nft, wake: Callable[[], None]) -> None:
+        self.turn = asyncio.Lock()
+        self._nft, self._wake = nft, wake
+        self._pending: dict[Change, bool] = {}
+        self._waiting: list[asyncio.Future[None]] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._strange: int | None = None  # Nft.strange() when it was put in; None: it was not
+
+    @property
+    def stale(self) -> bool:
+        """Whether it was never put in, or somebody may have changed it since."""
+        return self._strange is None or self._strange != self._nft.strange()
+
+    def note(self, changes: Mapping[Change, bool]) -> None:
+        """Elements that are to be there, or not to be, after the next `flush`."""
+        self._pending.update(changes)
+
+    def forget(self) -> None:
+        """What is noted is in the text of the next `load`."""
+        self._pending.clear()
+
+    async def load(self, text: str) -> None:
+        """Runs the text. Raises NftError and OSError: then the table is still to be put in."""
+        self._strange = None
+        self._strange = await self._nft.load(text)
+
+    async def flush(self) -> None:
+        """Returns when the kernel has what is noted, or did not take it."""
+        if self._strange is None and not self.turn.locked():
+            return  # the whole table is still to come
+        if not self._pending and self._writing is None:
+            return
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(done)
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+        await done
+
+    async def stop(self) -> None:
+        """Finishes what is being written. The kernel's table stays."""
+        if self._writing is not None:
+            await asyncio.gather(self._writing, return_exceptions=True)
+
+    async def _write(self) -> None:
+        """One run of nft for all who have come meanwhile."""
+        while self._waiting:
+            async with self.turn:
+                waiting, self._waiting = self._waiting, []
+                pending, self._pending = self._pending, {}
+                if pending and self._strange is not None:
+                    await self._put(pending)
+            for done in waiting:
+                if not done.done():
+                    done.set_result(None)
+        self._writing = None
+
+    async def _put(self, pending: Mapping[Change, bool]) -> None:
+        try:
+            await self._nft.elements(_elements(pending))
+        except (NftError, OSError) as error:
+            log.error("sources are not checked as they should be: %s", error)
+            self._strange = None
+            self._wake()
+
+
+def _elements(pending: Mapping[Change, bool]) -> list[Elements]:
+    sets: dict[str, tuple[list[str], list[str]]] = {}
+    for (name, element), there in pending.items():
+        sets.setdefault(name, ([], []))[there].append(element)
+    return [Elements(TABLE, name, add=tuple(add), remove=tuple(gone)) for name, (gone, add) in sets.items()]
