@@ -121,7 +121,7 @@ bench-qemu: build ## live migration by one path and two, plain, zstd and xbzrle,
 	$(PY) -m lab.bench_qemu $(BENCH) --output $(B)/bench-qemu.json
 
 .PHONY: bench-tunnel
-bench-tunnel: build ## encrypted tunnels beside plain VXLAN, a full mesh of 24, new keys, a dead peer; four minutes; docs/bench-tunnel.md; BENCH="--only mesh --sizes 2,8"
+bench-tunnel: build ## encrypted tunnels beside plain VXLAN, a full mesh of 24, new keys, a dead peer; eight minutes; docs/bench-tunnel.md; BENCH="--only mesh --sizes 2,8"
 	$(PY) -m tests.bench.tunnel $(BENCH) --output $(B)/bench-tunnel.json --document docs/bench-tunnel.md
 
 .PHONY: bench-neighbours

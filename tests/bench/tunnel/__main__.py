@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 
 from lab.paths import BUILD
-from tests.bench.tunnel import link, page
+from tests.bench.tunnel import link, page, processors
 from tests.bench.tunnel.mesh import mesh
 from tests.bench.tunnel.page import Found
 from tests.integration.ipsec_site import usable
@@ -25,7 +25,10 @@ def main() -> int:
         return 1
     found: Found = json.loads(arguments.output.read_text()) if arguments.output.exists() else {}
     for name in arguments.only or PARTS:
-        found[name] = {**asyncio.run(PARTS[name](arguments)), "load": round(link.load(), 1)}
+        before = processors.stolen()
+        part = asyncio.run(PARTS[name](arguments))
+        stolen = processors.share(before, processors.stolen())
+        found[name] = {**part, "load": round(link.load(), 1), "stolen": round(stolen, 2)}
         print(f"{name}: {json.dumps(found[name])}", flush=True)
         arguments.output.write_text(json.dumps(found, indent=2) + "\n")
     if arguments.document:
@@ -90,7 +93,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Coroutine[None, None, dict[str, 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.tunnel", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each stream")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each stream")
     parser.add_argument("--turns", type=int, default=3, help="how often plain and encrypted are measured")
     parser.add_argument("--sizes", type=_sizes, default=SIZES, metavar="N,N,…", help="cloudlets of the meshes")
     parser.add_argument("--only", choices=list(PARTS), action="append", help="just this part; the others stay")

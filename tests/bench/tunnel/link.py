@@ -20,7 +20,7 @@ from tests.integration.agent_namespaces import wait_for
 from tests.integration.ipsec_site import LAN, Site, Sites, eventually, sites
 
 MBIT, RTT_MS = 350.0, 50.0
-RISE = 2
+RISE = 10
 """Seconds in which TCP finds out how fast it may send; they do not count."""
 
 PLAIN_MTU = 1450
@@ -101,8 +101,7 @@ async def throughput(two: Sites, seconds: float) -> Throughput:
     after, used = processors.busy(), processors.used(charons) - used
     await asyncio.to_thread(taking.wait)
     mbits = [float(line) for line in log.read_text().split()[1:]]
-    busy, total = (b - a for a, b in zip(before, after, strict=True))
-    return Throughput(mbits, busy / total, used / 2 / (sum(mbits) / MBIT))
+    return Throughput(mbits, processors.share(before, after), used / 2 / (sum(mbits) / MBIT))
 
 
 def _python(what: str, to: Site, *more: str) -> tuple[str, ...]:

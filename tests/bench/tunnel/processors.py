@@ -13,9 +13,24 @@ def used(pids: Iterable[int]) -> float:
 
 
 def busy() -> tuple[float, float]:
-    """Ticks in which processors worked, and all ticks (/proc/stat)."""
-    ticks = [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    """Ticks in which processors worked, and all ticks."""
+    ticks = _ticks()
     return float(sum(ticks) - ticks[3] - ticks[4]), float(sum(ticks))
+
+
+def stolen() -> tuple[float, float]:
+    """Ticks that the machine's own host has given to others (steal), and all ticks."""
+    ticks = _ticks()
+    return float(ticks[7]), float(sum(ticks))
+
+
+def _ticks() -> list[int]:
+    return [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+
+
+def share(before: tuple[float, float], after: tuple[float, float]) -> float:
+    """What of all ticks meanwhile, 0..1."""
+    return (after[0] - before[0]) / max(1.0, after[1] - before[1])
 
 
 def _fields(path: str) -> list[str]:

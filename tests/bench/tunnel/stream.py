@@ -7,6 +7,9 @@ import sys
 import time
 
 BLOCK = 1 << 18
+CONGESTION = b"cubic"
+"""Congestion control. BBR takes a processor that is late for a slow line, and may stay at some Mbit/s for the whole
+stream, whatever is below it."""
 
 
 def take(address: str, port: int) -> None:
@@ -26,6 +29,7 @@ def give(address: str, port: int, seconds: float) -> None:
     """Sends as fast as it goes."""
     block = bytes(BLOCK)
     with socket.create_connection((address, port), timeout=10) as link:
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONGESTION)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             link.sendall(block)
