@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from agents.group_commit import GroupCommit
+
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 PROOFS = Path("/run/weft/journals")
 SLACK = 2000
@@ -41,8 +43,7 @@ class Journal:
         self._damaged = False
         self._identity = uuid.uuid4().hex
         self._unwritten: list[tuple[str, str, Any]] = []
-        self._waiting: list[asyncio.Future[None]] = []
-        self._writing: asyncio.Task[None] | None = None
+        self._commit = GroupCommit(self._write_all)
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             fresh = not self._read()
@@ -56,13 +57,8 @@ class Journal:
     async def keep(self, records: Iterable[tuple[str, str, Any]]) -> None:
         """Returns when these, and all before, are on the disk. Raises JournalError; then they may be or not."""
         self._unwritten += records
-        if not self._unwritten and self._writing is None:
-            return
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(done)
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write_all())
-        await done
+        if self._unwritten or not self._commit.idle:
+            await self._commit.written()
 
     def clear(self) -> None:
         """Forgets everything. Raises JournalError."""
@@ -75,29 +71,18 @@ class Journal:
 
     async def close(self) -> None:
         """Finishes what is being written."""
-        if self._writing is not None:
-            await asyncio.gather(self._writing, return_exceptions=True)
+        await self._commit.close()
         with contextlib.suppress(OSError):
             os.close(self._file)
 
     async def _write_all(self) -> None:
-        """One write and one sync for all who have come meanwhile."""
-        while self._waiting:
-            records, self._unwritten = self._unwritten, []
-            waiting, self._waiting = self._waiting, []
-            try:
-                await asyncio.to_thread(self._append, records)
-            except OSError as error:
-                failed = JournalError(f"{self.path}: {error.strerror}")
-                self._unwritten = records + self._unwritten  # whoever comes next needs them as well
-                for done in waiting:
-                    if not done.done():
-                        done.set_exception(failed)
-            else:
-                for done in waiting:
-                    if not done.done():
-                        done.set_result(None)
-        self._writing = None
+        """One write and one sync."""
+        records, self._unwritten = self._unwritten, []
+        try:
+            await asyncio.to_thread(self._append, records)
+        except OSError as error:
+            self._unwritten = records + self._unwritten  # whoever comes next needs them as well
+            raise JournalError(f"{self.path}: {error.strerror}") from error
 
     def _append(self, records: list[tuple[str, str, Any]]) -> None:
         if self._in_file > 2 * len(self._lines) + SLACK:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from agents.fence import Elements, Nft, NftError
+from agents.group_commit import GroupCommit
 from agents.sources.rules import TABLE, Change
 
 log = logging.getLogger(__name__)
@@ -19,8 +20,7 @@ class Table:
         self.turn = asyncio.Lock()
         self._nft, self._wake = nft, wake
         self._pending: dict[Change, bool] = {}
-        self._waiting: list[asyncio.Future[None]] = []
-        self._writing: asyncio.Task[None] | None = None
+        self._commit = GroupCommit(self._write)
         self._strange: int | None = None  # Nft.strange() when it was put in; None: it was not
 
     @property
@@ -45,31 +45,18 @@ class Table:
         """Returns when the kernel has what is noted, or did not take it."""
         if self._strange is None and not self.turn.locked():
             return  # the whole table is still to come
-        if not self._pending and self._writing is None:
-            return
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(done)
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write())
-        await done
+        if self._pending or not self._commit.idle:
+            await self._commit.written()
 
     async def stop(self) -> None:
         """Finishes what is being written. The kernel's table stays."""
-        if self._writing is not None:
-            await asyncio.gather(self._writing, return_exceptions=True)
+        await self._commit.close()
 
     async def _write(self) -> None:
-        """One run of nft for all who have come meanwhile."""
-        while self._waiting:
-            async with self.turn:
-                waiting, self._waiting = self._waiting, []
-                pending, self._pending = self._pending, {}
-                if pending and self._strange is not None:
-                    await self._put(pending)
-            for done in waiting:
-                if not done.done():
-                    done.set_result(None)
-        self._writing = None
+        async with self.turn:
+            pending, self._pending = self._pending, {}
+            if pending and self._strange is not None:
+                await self._put(pending)
 
     async def _put(self, pending: Mapping[Change, bool]) -> None:
         try:
