@@ -100,7 +100,7 @@ def create_app(settings: Settings) -> FastAPI:
     errors.install(app)
     openapi.install(app)
     for noun in (*NOUNS, health):
-        app.include_router(noun.router)
+        app.router.routes.extend(noun.router.routes)  # FastAPI's own way makes each anew at start: 0.3 s
     app.add_middleware(Audited, database=lambda: app.state.region.database)
     app.add_middleware(Bodies, region=lambda: app.state.region)
     app.add_middleware(
