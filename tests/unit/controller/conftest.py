@@ -1,6 +1,7 @@
 """A controller in this process, served over loopback TCP, with fake route servers."""
 
 import asyncio
+import gc
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
@@ -118,6 +119,14 @@ def problem(answer: httpx.Response, status: int, field: str | None = None, reaso
 
 
 Start = Callable[..., AbstractAsyncContextManager[Controller]]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def thawed() -> Iterator[None]:
+    """A region that starts has all that is there then left alone by garbage collection: hundreds of them are gigabytes
+    that nobody needs any more."""
+    yield
+    gc.unfreeze()
 
 
 DATABASES = ("sqlite", "postgresql")
