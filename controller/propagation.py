@@ -27,6 +27,7 @@ from controller.leadership import Leadership
 from controller.outbox import Asking, Checking, Confirming, Handover, Outbox, RulesOnTrial, Sending, resolve
 from controller.precedence import Precedence
 from controller.routeservers import OtherGeneration, RefusedByRouteServer, RouteServerClient, ServerEvent, Unreachable
+from controller.together import together
 from controller.wire.rulesets import Change, PeerReceipt, Receipt, RuleSet
 
 log = logging.getLogger(__name__)
@@ -204,22 +205,15 @@ class Propagation(Outbox):
         return await self.client.replace(wanted, trial.within)
 
     async def _stay_in_step(self) -> None:
+        work = [self._serve(), self._keep_in_touch()]
+        if self._led:
+            work.append(self._follow())
+        if self._shared:
+            work += [self._see_to_it(), self._hand_over()]
         try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._serve())
-                tasks.create_task(self._keep_in_touch())
-                if self._led:
-                    tasks.create_task(self._follow())
-                if self._shared:
-                    tasks.create_task(self._see_to_it())
-                    tasks.create_task(self._hand_over())
-        except ExceptionGroup as group:
-            away = (Unreachable, OtherGeneration, RefusedByRouteServer, HandedOver)
-            if group.split(away)[1] is not None:
-                raise
-            if group.subgroup(HandedOver) is not None:
-                raise HandedOver from None
-            raise Unreachable(str(group.exceptions[0])) from None
+            await together(*work)
+        except (OtherGeneration, RefusedByRouteServer) as error:
+            raise Unreachable(str(error)) from None
 
     async def _serve(self) -> None:
         while True:

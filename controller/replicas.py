@@ -24,6 +24,7 @@ from controller.db.line import Line, Lost
 from controller.db.replicas import Replica
 from controller.db.trouble import Unavailable
 from controller.leadership import Leadership, clock
+from controller.together import together
 
 log = logging.getLogger(__name__)
 
@@ -132,14 +133,7 @@ class Replicas:
             await look()
         self.tell(HELLO)
         self._bell.ring_here()
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._lead(line))
-                tasks.create_task(self._echo(line))
-                tasks.create_task(self._live())
-                tasks.create_task(self._until_broken())
-        except ExceptionGroup as group:
-            raise group.exceptions[0] from None
+        await together(self._lead(line), self._echo(line), self._live(), self._until_broken())
 
     async def _lead(self, line: Line) -> None:
         while True:
