@@ -37,7 +37,8 @@ def _rows(found: Found) -> Iterable[tuple[str, ...]]:
     for name, row in ROWS.items():
         if name in found:
             part = found[name]
-            yield (*row(part), f"{part['load']}", _percent(part["stolen"]))
+            stolen = _percent(part["stolen"]) if "stolen" in part else "not noted"
+            yield (*row(part), f"{part['load']}", stolen)
 
 
 def _throughput(part: Mapping[str, Any]) -> tuple[str, str, str]:
