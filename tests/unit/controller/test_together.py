@@ -34,13 +34,13 @@ async def begun(work: Work, *names: str) -> asyncio.Task[None]:
     return task
 
 
-async def test_an_error_ends_all() -> None:
+async def test_an_error_ends_all(caplog: pytest.LogCaptureFixture) -> None:
     work = Work()
     task = await begun(work, "first", "second")
     work.fail.set()
     with pytest.raises(Away, match="first"):
         await task
-    assert work.ended == 1
+    assert work.ended == 1 and "Away('second')" in caplog.text
 
 
 async def test_a_cancellation_ends_all() -> None:
