@@ -15,6 +15,8 @@ GO_SRC   := $(shell find routeserver -name '*.go' -o -name 'go.*' 2>/dev/null)
 
 export PATH := $(abspath $(BIN)):$(abspath $(VENV)/bin):$(PATH)
 export PYTHONPATH := $(abspath $(B)/gobgpapi)
+# Tests and the lab start hundreds of processes: each would compile all modules again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help
 help: ## what can be made

@@ -28,7 +28,9 @@ class Rest:
     """The operator API on the controller's unix socket. Every refusal becomes a LabError with the problem's text."""
 
     def __init__(self, timeout: float = 30) -> None:
-        self.http = httpx.Client(transport=_Transport(uds=str(SOCKET)), base_url="http://controller", timeout=timeout)
+        self.http = httpx.Client(
+            transport=_Transport(uds=str(SOCKET), verify=False), base_url="http://controller", timeout=timeout
+        )
 
     def get(self, path: str, **query: str) -> Json:
         return self._call("GET", path, params=query)

@@ -41,7 +41,9 @@ def controller_url() -> str:
 
 def transport(url: str) -> httpx.BaseTransport | None:
     """How to reach `url`: over a unix socket, or as httpx does by itself."""
-    return httpx.HTTPTransport(uds=urlsplit(url).path) if url.startswith("unix:") else None
+    if not url.startswith("unix:"):
+        return None
+    return httpx.HTTPTransport(uds=urlsplit(url).path, verify=False)  # no TLS there, and no 60 ms for authorities
 
 
 def _token(url: str) -> str:

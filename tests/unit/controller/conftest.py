@@ -27,6 +27,9 @@ from tests.unit.controller.fake_routeserver import TOKEN, FakeRouteServer, fake_
 
 ADMIN = "an-admin-token-for-tests"
 
+PLAIN = httpx.create_ssl_context(verify=False)
+"""For clients that speak HTTP without TLS: they need not read whom to trust, which takes 60 ms."""
+
 
 @dataclass
 class Controller:
@@ -218,7 +221,7 @@ def start(tmp_path: Path, database_url: str) -> Start:
             url = await stack.enter_async_context(serving(app))
             stack.callback(lambda: app.state.region.stopping.set())
             http = await stack.enter_async_context(
-                httpx.AsyncClient(base_url=url, headers=headers, timeout=10, trust_env=False)
+                httpx.AsyncClient(base_url=url, headers=headers, timeout=10, trust_env=False, verify=PLAIN)
             )
             region: Region = app.state.region
             there = [s for s in region.changes.route_servers if not _down(servers, s.name) and not held]

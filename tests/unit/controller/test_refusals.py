@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from tests.unit.controller.conftest import Controller, Start, problem
+from tests.unit.controller.conftest import PLAIN, Controller, Start, problem
 from tests.unit.controller.fake_routeserver import FakeRouteServer
 
 
@@ -226,7 +226,7 @@ async def test_a_cloudlet_that_needs_approval_gets_nothing_before(
 async def test_who_may_call_what(start: Start) -> None:
     async with start() as controller:
         credential = await controller.cloudlet("c1", 1)
-        async with httpx.AsyncClient(base_url=controller.http.base_url, trust_env=False) as nobody:
+        async with httpx.AsyncClient(base_url=controller.http.base_url, trust_env=False, verify=PLAIN) as nobody:
             problem(await nobody.get("/api/v1/cloudlets"), 401)
             wrong = {"Authorization": "Bearer wrong"}
             problem(await nobody.get("/api/v1/cloudlets", headers=wrong), 401)

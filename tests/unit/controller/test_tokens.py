@@ -18,7 +18,7 @@ from controller.core.roles import TABLE, Role, lacking, looks
 from controller.db.base import now
 from controller.db.tokens import TokenRow
 from controller.settings import Settings
-from tests.unit.controller.conftest import Controller, Start, problem
+from tests.unit.controller.conftest import PLAIN, Controller, Start, problem
 
 DOCUMENT = create_app(Settings()).openapi()
 OPERATIONS = [
@@ -34,7 +34,9 @@ async def holder(controller: Controller, name: str, role: str = "viewer", **more
     """Somebody with a new token."""
     made = await controller.post("/tokens", {"name": name, "role": role, **more})
     headers = {"Authorization": f"Bearer {made['token']}"}
-    client = httpx.AsyncClient(base_url=controller.http.base_url, headers=headers, trust_env=False, timeout=10)
+    client = httpx.AsyncClient(
+        base_url=controller.http.base_url, headers=headers, trust_env=False, timeout=10, verify=PLAIN
+    )
     return await controller.stack.enter_async_context(client)
 
 

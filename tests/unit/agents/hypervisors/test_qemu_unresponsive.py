@@ -43,6 +43,13 @@ class Program:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if task := asyncio.current_task():
             self.guests.add(task)
+        with suppress(ConnectionError):  # who asked may have gone with the answer unread
+            await self.answer(reader, writer)
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if not self.deaf:
             writer.write(json.dumps(GREETING).encode() + b"\n")
         while line := await reader.read(4096):  # each waits for its answer
@@ -51,9 +58,6 @@ class Program:
             if not self.deaf:
                 answer = {"return": ANSWERS.get(said["execute"], {}), "id": said.get("id")}
                 writer.write(json.dumps(answer).encode() + b"\n")
-        writer.close()
-        with suppress(OSError):
-            await writer.wait_closed()
 
 
 class Fake(Vm):
