@@ -2,7 +2,7 @@
 the way back, and the move from SQLite to PostgreSQL."""
 
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, Table, func, inspect, select, text
+from sqlalchemy import Connection, Table, func, inspect, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -16,6 +16,17 @@ BATCH = 1000
 
 class NotCopied(Exception):  # noqa: N818 - it says what is
     """The copy was not made; the message is one sentence for the operator."""
+
+
+async def copy_database(url: str, to: str) -> str:
+    """Copies the database at one URL to that at another, and says what was copied. Raises NotCopied."""
+    source, target = Database(url), Database(to)
+    try:
+        rows = await copy(source, target)
+    finally:
+        await source.close()
+        await target.close()
+    return f"{sum(rows.values())} rows of {len(rows)} tables copied to {make_url(to).render_as_string()}"
 
 
 async def copy(source: Database, target: Database) -> dict[str, int]:

@@ -5,6 +5,7 @@ withstand is told once, in `test_qemu_driver` and `test_qemu_postcopy`; what fol
 import subprocess
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -37,7 +38,7 @@ from tests.integration.test_qemu_driver import (
     test_two_paths,
     test_what_cannot_be_here,
 )
-from tests.integration.test_qemu_postcopy import test_path_that_is_cut_in_post_copy
+from tests.integration.test_qemu_postcopy import test_path_that_is_cut_in_post_copy as cut_in_post_copy
 
 pytestmark = pytest.mark.lab
 ONE, TWO = 0, 1
@@ -46,6 +47,13 @@ ONE, TWO = 0, 1
 @pytest.fixture
 def kind() -> type[Hosts]:
     return LibvirtHosts
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("restarted", [False, True])
+def test_path_that_is_cut_in_post_copy(tmp_path: Path, images: Path, kind: type[Hosts], restarted: bool) -> None:
+    """What QEMU does is seen in `test_qemu_postcopy`, and takes minutes."""
+    cut_in_post_copy(tmp_path, images, kind, restarted)
 
 
 @pytest.fixture

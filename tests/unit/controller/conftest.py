@@ -20,6 +20,7 @@ from controller.db.schema import upgrade
 from controller.region import Region
 from controller.settings import RouteServerSettings, Settings
 from lab.patience import eventually as eventually
+from tests.conftest import THOROUGH, leave
 from tests.postgres import Cluster
 from tests.unit.controller.copies import Copies
 from tests.unit.controller.fake_agent import FakeAgent
@@ -133,6 +134,33 @@ def thawed() -> Iterator[None]:
 
 
 DATABASES = ("sqlite", "postgresql")
+
+ON_ONE = {"consents", "deciding", "hostile", "http", "moving", "moving_agents", "moving_machines", "openapi", "pair"}
+ON_ONE |= {"permits", "refusals", "reservations", "tenants", "tokens", "trials"}
+"""Tests of these look at more than what is stored: they run on PostgreSQL, and on SQLite only with --thorough (as `make
+nightly` has it) or -k. All others run on both."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption(THOROUGH) or config.option.keyword:
+        return
+    modules = {Path(__file__).with_name(f"test_{name}.py") for name in ON_ONE}
+    on_both = {_test(item) for item in items if _database(item) == "postgresql"}
+    leave(
+        config,
+        items,
+        {i for i in items if i.path in modules and _database(i) == "sqlite" and _test(i) in on_both},
+    )
+
+
+def _database(item: pytest.Item) -> str | None:
+    """Which one it runs on, of a test that is there once for each."""
+    given: dict[str, object] = item.callspec.params if hasattr(item, "callspec") else {}
+    return next((name for name in DATABASES if name in given.values()), None)
+
+
+def _test(item: pytest.Item) -> object:
+    return item.function if isinstance(item, pytest.Function) else item
 
 
 def migrate(url: str) -> None:

@@ -10,9 +10,8 @@ import httpx
 import pytest
 from sqlalchemy import make_url
 
+from controller.db.copy import copy_database
 from controller.db.engine import Database
-from controller.main import copy_database
-from controller.settings import Settings
 from lab.patience import eventually
 from tests.postgres import Cluster
 from tests.unit.controller.conftest import Controller, Start, migrate
@@ -33,7 +32,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, cluster: Cluster) -> I
 
 
 async def by_copy(url: str, place: str) -> None:
-    await copy_database(Settings(database_url=url), place)
+    await copy_database(url, place)
 
 
 async def by_pg_dump(cluster: Cluster, directory: Path, url: str, place: str) -> None:
@@ -136,7 +135,7 @@ async def test_a_copy_is_the_same_row_by_row(database_url: str, place: str) -> N
         for number in range(6):
             await connection.run_sync(add, number)
         await connection.commit()
-    told = await copy_database(Settings(database_url=database_url), place)
+    told = await copy_database(database_url, place)
     assert "rows of" in told and "password" not in told
     target = Database(place)
     async with source.readers.connect() as one, target.readers.connect() as other:

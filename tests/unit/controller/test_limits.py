@@ -13,14 +13,15 @@ from typing import Any
 import httpx
 import pytest
 
+from controller import sockets
 from controller.app import create_app
 from controller.core.intent import Cloudlet, State
 from controller.core.tokens import digest
-from controller.main import open_sockets, server
 from controller.region import Region
+from controller.serving import server
 from controller.settings import Settings
 from controller.wire.flavours import Flavour
-from tests.unit.controller.conftest import ADMIN, problem
+from tests.unit.controller.conftest import ADMIN, PLAIN, problem
 
 BEARER = f"Authorization: Bearer {ADMIN}\r\n"
 OPERATOR = {"Authorization": f"Bearer {ADMIN}"}
@@ -63,15 +64,17 @@ def listen(tmp_path: Path, migrated: Path) -> Listen:
     async def listening(**options: Any) -> AsyncIterator[Listening]:
         url = f"sqlite+aiosqlite:///{tmp_path}/weft.db"
         settings = Settings(database_url=url, admin_token_file=tmp_path / "admin", listen="127.0.0.1:0", **options)
-        sockets, app = open_sockets(settings), create_app(settings)
-        port = sockets[0].getsockname()[1]
+        opened, app = sockets.opened(settings), create_app(settings)
+        port = opened[0].getsockname()[1]
         async with app.router.lifespan_context(app):
             serving = server(app, settings)
-            task = asyncio.create_task(serving.serve(sockets=sockets))
+            task = asyncio.create_task(serving.serve(sockets=opened))
             region: Region = app.state.region
             cloudlet = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", State.ACTIVE, digest("the-credential-of-c1"))
             await region.changes.make(lambda intent: intent.with_cloudlet(cloudlet), "test")
-            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False) as http:
+            async with httpx.AsyncClient(
+                base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False, verify=PLAIN
+            ) as http:
                 try:
                     yield Listening(port, region, http)
                 finally:

@@ -186,7 +186,7 @@ async def test_whatever_happens_they_agree_in_the_end(start: Start, monkeypatch:
             await controller.post("/vcps", {"name": "blue"})
         for _ in range(3):
             one.down = two.down = False
-            async with start(one, two, agent_timeout=0.1) as controller:
+            async with start(one, two, agent_timeout=0.3) as controller:
                 await _play(controller, (one, two), chance, settled)
         one.down = two.down = False
         async with start(one, two) as controller:

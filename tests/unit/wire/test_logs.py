@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import agents.main
 import agents.settings
 import controller.main
+import controller.serving
+import controller.sockets
 from controller.settings import Settings
 from controller.wire.logs import Lines, visible
 
@@ -59,9 +61,9 @@ def test_the_controller_logs_like_that(
 ) -> None:
     root.handlers.clear()  # those of pytest
     monkeypatch.setattr(sys, "argv", ["weft-controller"])
-    monkeypatch.setattr(controller.main, "read_settings", lambda: Settings(listen="127.0.0.1:0"))
-    monkeypatch.setattr(controller.main, "open_sockets", lambda _: [])
-    monkeypatch.setattr(controller.main, "serve", _says)
+    monkeypatch.setattr(controller.settings, "read_settings", lambda: Settings(listen="127.0.0.1:0"))
+    monkeypatch.setattr(controller.sockets, "opened", lambda _: [])
+    monkeypatch.setattr(controller.serving, "serve", _says)
     controller.main.main()
     _told(capsys)
 

@@ -1,0 +1,84 @@
+"""Serves the application in one process and one event loop: over TCP, on a unix socket, and to agents over TLS."""
+
+import asyncio
+import gc
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from controller import sockets as listening
+from controller.api.access import TRUSTED
+from controller.app import create_app
+from controller.connections import Connections, room
+from controller.region import Region
+from controller.settings import Settings
+from controller.trust.listener import Listener
+
+GRACE = 1
+"""Seconds that requests under way are given when the controller stops."""
+
+OPTIONS: dict[str, Any] = {
+    "log_config": None,
+    "access_log": False,
+    "lifespan": "off",
+    "timeout_graceful_shutdown": GRACE,
+    "ws": "none",  # an upgrade would leave the limits behind
+    "proxy_headers": False,  # a peer is who it is, whatever it says of itself
+    "server_header": False,
+}
+
+
+class Server(uvicorn.Server):
+    """Leaves signals to whoever runs it; streams are told to end before connections are waited for."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class Trusted:
+    """The application as it is served on the unix socket."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[TRUSTED] = True
+        await self._app(scope, receive, send)
+
+
+def server(app: ASGIApp, settings: Settings, listener: Listener | None = None) -> Server:
+    """What serves an application on one socket, within the limits; with a listener, over TLS."""
+    total = min(settings.connections, room())
+    connections = Connections(total, settings.peer_connections, settings.request_seconds)
+    tls = {"ssl_context_factory": lambda *_: listener.context} if listener is not None else {}
+    return Server(uvicorn.Config(app, http=connections.protocol, **OPTIONS, **tls))  # type: ignore[arg-type]
+
+
+async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
+    """Serves until SIGTERM or SIGINT, on the sockets of `sockets.opened`."""
+    app = create_app(settings)
+    async with app.router.lifespan_context(app):
+        region: Region = app.state.region
+        servers = [server(app, settings)]
+        if settings.socket:
+            servers.append(server(Trusted(app), settings))
+        if region.listener is not None:
+            servers.append(server(app, settings, region.listener))
+
+        def stop() -> None:
+            region.stopping.set()
+            for each in servers:
+                each.should_exit = True
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stop)
+        gc.collect()
+        gc.freeze()  # what is there now stays: a full collection over all of it would hold up a change for 100 ms
+        print(f"weft-controller: listening on {listening.names(sockets)}", flush=True)
+        await asyncio.gather(*(s.serve(sockets=[sock]) for s, sock in zip(servers, sockets, strict=True)))
