@@ -8,6 +8,7 @@ BESIDE |= {"replicas", "trials"}
 share the lab's namespaces, its folder and its lock."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         name = item.path.stem.removeprefix("test_")
