@@ -6,7 +6,6 @@ in `build/unsteady`; what fails again fails the run, and so does more than a few
 """
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,16 +15,12 @@ ROOT = Path(__file__).resolve().parent.parent
 FEW = 4
 """Failures that may be the machine's; more are ours."""
 
-GROUP = re.compile(r"@\w+$")
-"""What xdist adds to the names of tests that it keeps together."""
-
 
 def suite(words: Sequence[str], root: Path = ROOT) -> int:
     """pytest's exit code of the last run. `root` is where it runs, and where `build` is."""
     code = _pytest(root, "--cache-clear", *words)
     cache = root / ".pytest_cache" / "v" / "cache" / "lastfailed"
-    said = json.loads(cache.read_text()) if code == 1 and cache.is_file() else []
-    failed = sorted(GROUP.sub("", name) for name in said)
+    failed = sorted(json.loads(cache.read_text())) if code == 1 and cache.is_file() else []
     if not 0 < len(failed) <= FEW:
         return code
     print(f"== once more, by themselves: {', '.join(failed)}", flush=True)

@@ -1,6 +1,10 @@
-"""What of these may run side by side: with `-n 2 --dist loadgroup` one process is for the lab, and one for the rest."""
+"""What of these may run side by side: with `-n 2 --dist loadscope` one process is for the lab, and one for the rest."""
+
+from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 BESIDE = {"bgp_keys", "bgp_trust", "libvirt_driver", "looking_glass", "pair", "qemu_driver", "qemu_postcopy"}
 BESIDE |= {"replicas", "trials"}
@@ -8,8 +12,13 @@ BESIDE |= {"replicas", "trials"}
 share the lab's namespaces, its folder and its lock."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        name = item.path.stem.removeprefix("test_")
-        item.add_marker(pytest.mark.xdist_group(name if name in BESIDE else "lab"))
+class Beside(LoadScopeScheduling):  # type: ignore[misc]
+    """All tests of the lab are one piece of work, and each file of BESIDE is one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        name = Path(nodeid.partition("::")[0]).stem.removeprefix("test_")
+        return name if name in BESIDE else "lab"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    return Beside(config, log) if config.getvalue("dist") == "loadscope" else None
