@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -190,9 +190,16 @@ class Hosts:
         """MPTCP's, of a host."""
         return _ip(f"-n {self._names[number]} mptcp endpoint show")
 
+    def logs(self) -> Iterable[Path]:
+        """What QEMU said of each machine, whatever became of it."""
+        return self._folder.glob("*/*/log")
+
     def close(self) -> None:
         for host in self._hosts:
             host.close()
+        for log in self.logs():
+            if said := log.read_text(errors="replace"):
+                print(f"{log}:\n{said}", end="", flush=True)
         for path in self._folder.glob("*/*/pid"):
             kill(path)
         if self._relay is not None:

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -92,6 +92,10 @@ class Libvirtd:
             self._process.wait(20)
             self._process = None
 
+    def logs(self) -> Iterable[Path]:
+        """A file for each machine: what QEMU said, and why it ended."""
+        return (self._folder / "log" / "qemu").glob("*.log")
+
     def close(self) -> None:
         """It is gone, and so is what it kept; machines are somebody else's to end."""
         self.kill()
@@ -113,6 +117,9 @@ class LibvirtHosts(Hosts):
         if number not in self.daemons:
             self.daemons[number] = Libvirtd(("ip", "netns", "exec", self._names[number]))
         return {"uri": self.daemons[number].uri}
+
+    def logs(self) -> Iterable[Path]:
+        return (log for daemon in self.daemons.values() for log in daemon.logs())
 
     def close(self) -> None:
         super().close()

@@ -120,11 +120,11 @@ def clients(started: Clients) -> Callable[..., Client]:
 
 
 async def test_dhclient_leases_renews_confirms_and_releases(net: Net, clients: Callable[..., Client]) -> None:
-    plan = Plan(seconds=6)
+    plan = Plan(seconds=12)
     async with net.served(plan):
         phone = net.machine(0, PHONE)
         client = clients("-6", phone, "phone")
-        assert await client.news("BOUND6") == "BOUND6 2001:db8:1::2 preferred 6 valid 6"
+        assert await client.news("BOUND6") == "BOUND6 2001:db8:1::2 preferred 12 valid 12"
         assert {(asked.mac, asked.client_id) for asked in plan.asked} == {(PHONE, None)}, "by MAC, not by DUID"
         assert plan.asked[-1].address == "10.1.0.2"
         assert " 1 received" in phone.run("ping -c 1 -W 1 -I 2001:db8:1::2 2001:db8:1::1")
