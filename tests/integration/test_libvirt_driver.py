@@ -74,6 +74,11 @@ def test_libvirt_knows_what_is_there(hosts: Hosts, daemons: Mapping[int, Libvirt
     one, two, macs = hosts.one, hosts.two, machine().macs
     boot(one)
     assert virsh(daemons[ONE], "domstate", "vm1") == "running"
+    virsh(daemons[ONE], "suspend", "vm1")
+    said = one.begin(one.driver.guest("vm1", "hostname", seconds=60))
+    time.sleep(1)
+    virsh(daemons[ONE], "resume", "vm1")
+    assert said.result(60).strip() == "vm1", "who asks too early waits"
     for mac, state in zip(macs, ("up", "down"), strict=True):
         assert virsh(daemons[ONE], "domif-getlink", "vm1", mac).endswith(state)
     one.do(one.driver.link("vm1", "b", True))

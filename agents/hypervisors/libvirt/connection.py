@@ -24,6 +24,8 @@ PATIENCE = 30.0
 
 _GONE = 10.0  # seconds until a domain that was ended is gone
 _POLL = 0.02
+# The second: it is paused, or has been resumed just now and libvirt has not heard of it yet.
+_UNASKED = (libvirt.VIR_ERR_AGENT_UNRESPONSIVE, libvirt.VIR_ERR_OPERATION_INVALID)
 
 
 class LibvirtAway(HypervisorError):  # noqa: N818 - a state
@@ -77,10 +79,17 @@ class Connection:
 
     async def ask(self, uuid: str, request: str, seconds: int) -> str:
         """One request to the guest's agent, and its answer. Raises NobodyThere if it was not asked."""
-        return await self._do(
-            lambda opened: str(libvirt_qemu.qemuAgentCommand(opened.lookupByUUIDString(uuid), request, seconds, 0)),
-            PATIENCE + seconds,
-        )
+
+        def work(opened: Any) -> str:
+            domain = opened.lookupByUUIDString(uuid)
+            try:
+                return str(libvirt_qemu.qemuAgentCommand(domain, request, seconds, 0))
+            except libvirt.libvirtError as error:
+                if error.get_error_code() in _UNASKED:
+                    raise NobodyThere(str(error)) from error
+                raise
+
+        return await self._do(work, PATIENCE + seconds)
 
     async def _do(self, work: Callable[[Any], T], seconds: float = PATIENCE) -> T:
         """In a thread. When cut off it waits for the thread: what that brings about is there for whoever looks next."""
@@ -102,8 +111,6 @@ class Connection:
         try:
             return work(opened)
         except libvirt.libvirtError as error:
-            if error.get_error_code() == libvirt.VIR_ERR_AGENT_UNRESPONSIVE:
-                raise NobodyThere(str(error)) from error
             if error.get_error_domain() == libvirt.VIR_FROM_RPC:
                 raise LibvirtAway(f"libvirt at {self._uri} went away: {error}") from error
             raise HypervisorError(f"libvirt: {error}") from error
