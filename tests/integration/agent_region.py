@@ -17,6 +17,8 @@ from pathlib import Path
 
 from controller.wire.rulesets import Endpoint as Member
 from controller.wire.rulesets import Peer, RuleSet, Vcp
+from lab import netns
+from lab.ping import PingStream
 from tests import sandbox
 
 ROOT = Path(__file__).parents[2]
@@ -203,23 +205,16 @@ def vtep(n: int) -> str:
 
 @contextlib.contextmanager
 def pinging(source: str, address: str, interval: float = 0.02) -> Iterator[Callable[[], tuple[int, int]]]:
-    """Pings all the while. The value, once called at the end, is (sent, received)."""
-    command = ["ip", "netns", "exec", PREFIX + source, "ping", "-n", "-q", "-i", str(interval), "-W", "1", address]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    """Pings all the while. The value, once called at the end, is (sent, received); what was still on its way then was
+    not sent."""
+    with PingStream((PREFIX + source).removeprefix(netns.PREFIX), address, interval) as stream:
 
-    def finish() -> tuple[int, int]:
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        text, _ = process.communicate(timeout=10)
-        words = next(line for line in text.splitlines() if "packets transmitted" in line).split()
-        return int(words[0]), int(words[3])
+        def finish() -> tuple[int, int]:
+            time.sleep(0.2)
+            result = stream.stop()
+            return len(result.replies) + result.lost, len(result.replies)
 
-    try:
         yield finish
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from agents.hypervisors.hypervisor import HypervisorError
 from controller.wire.moves import Tuning
 from lab.hosts import Hosts, last
 from lab.libvirtd import Libvirtd, LibvirtHosts
+from tests.integration.agent_namespaces import wait_for
 from tests.integration.qemu_hosts import (
     boot,
     condition,
@@ -115,8 +116,8 @@ def test_no_libvirtd_is_missed_in_a_move(hosts: Hosts, daemons: Mapping[int, Lib
     assert (condition(one), condition(two)) == ("moved", "running")
     for daemon in daemons.values():
         daemon.start()
-    assert virsh(daemons[ONE], "domstate", "vm1") == "paused"
-    assert virsh(daemons[TWO], "domstate", "vm1") == "running"
+    wait_for("paused", lambda: virsh(daemons[ONE], "domstate", "vm1") == "paused")
+    wait_for("running", lambda: virsh(daemons[TWO], "domstate", "vm1") == "running")
     right(two, "memory")
     one.do(one.driver.discard("vm1"))
     assert virsh(daemons[ONE], "list", "--all", "--name") == ""

@@ -91,3 +91,25 @@ def test_the_vm_follows_its_device_by_itself(region: Region, rest: Rest, tmp_pat
     finally:
         verdict = stream.verdict()
     assert verdict.intact and verdict.mptcp, verdict
+
+
+def test_a_connection_without_mptcp_lives_where_the_address_is_kept(region: Region, rest: Rest, tmp_path: Path) -> None:
+    """The VM goes to the other cloudlet of its pool and comes back, with the address that it has."""
+    before = rest.get("/vms/v1")
+    here, there = before["endpoint"], "c1-lan" if before["endpoint"] == "c2-lan" else "c2-lan"
+    region.execute("m1", ["sysctl", "-qw", "net.mptcp.enabled=0"], check=True)
+    stream = work.Stream(region.namespace("m1"), before["address"], tmp_path / "stream", down=DOWN, up=UP)
+    try:
+        for endpoint, keep in ((there, True), (here, False)):
+            asked = rest.post("/moves", {"vm": "v1", "endpoint": endpoint, "keep": keep, "linger": 0})
+            move = ended(rest, asked["name"])
+            assert (move["state"], move["reason"]) == ("done", ""), move
+            now = rest.get("/vms/v1")
+            assert (now["endpoint"], now["condition"]) == (endpoint, "running")
+            assert (now["address"], now["serving"]) == (before["address"], before["serving"])
+            time.sleep(1)
+    finally:
+        verdict = stream.verdict()
+        region.execute("m1", ["sysctl", "-qw", "net.mptcp.enabled=1"], check=True)
+    assert verdict.intact and not verdict.mptcp, verdict
+    assert verdict.device.received > 0 and verdict.device.gap < 30
