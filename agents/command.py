@@ -21,15 +21,13 @@ async def run(*argv: str, stdin: str = "", seconds: float | None = None, umask: 
     """Runs it to its end; files that it makes are as `umask` allows (-1: as ours does). Raises FileNotFoundError if
     there is no such program, OSError if it cannot start, and TimeoutError after `seconds`; whoever is cancelled
     meanwhile takes the program along."""
-    starting = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(*argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, process_group=0, umask=umask)
+    process = await asyncio.create_subprocess_exec(
+        *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, process_group=0, umask=umask
     )
     try:
-        process = await asyncio.shield(starting)  # half started, asyncio would leave its pipes open
         async with asyncio.timeout(seconds):
             out, complaint = await process.communicate(stdin.encode())
     except BaseException:
-        process = await starting
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # with what it has started, which holds its pipes too
         await process.communicate(b"")  # the pipes are closed when they have been read to their ends

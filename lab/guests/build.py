@@ -24,8 +24,7 @@ PACKAGES = (
     "libk5crypto3", "libkeyutils1", "libkrb5-3", "libkrb5support0", "libmd0", "libmnl0", "libnuma1", "libpcre2-8-0",
     "libselinux1", "libtirpc3", "libudev1", "liburing2", "zlib1g",
 )  # fmt: skip
-# Without a look whether the timer ticks: on a host that stands still in that moment Linux finds that it does not, and
-# panics.
+# Without a look whether the timer ticks: if the host stands still in that moment Linux may find that it does not.
 CMDLINE = "console=ttyS0 quiet panic=-1 no_timer_check"
 
 

@@ -205,13 +205,13 @@ def vtep(n: int) -> str:
 
 @contextlib.contextmanager
 def pinging(source: str, address: str, interval: float = 0.02) -> Iterator[Callable[[], tuple[int, int]]]:
-    """Pings all the while. The value, once called at the end, is (sent, received); what was still on its way then was
-    not sent."""
+    """Pings all the while. The value, once called at the end, is (sent, received); a last one
+    that was still on its way then was not sent."""
     with PingStream((PREFIX + source).removeprefix(netns.PREFIX), address, interval) as stream:
 
         def finish() -> tuple[int, int]:
             time.sleep(0.2)
-            result = stream.stop()
+            result = stream.stop(grace=interval)
             return len(result.replies) + result.lost, len(result.replies)
 
         yield finish

@@ -37,9 +37,9 @@ def rest(region: Region) -> Iterator[Rest]:
         yield client
 
 
-def moved(rest: Rest, endpoint: str) -> Json:
+def moved(rest: Rest, endpoint: str, *, keep: bool = False) -> Json:
     """A move, when it has ended."""
-    return ended(rest, rest.post("/moves", {"vm": "v1", "endpoint": endpoint, "linger": 0})["name"])
+    return ended(rest, rest.post("/moves", {"vm": "v1", "endpoint": endpoint, "keep": keep, "linger": 0})["name"])
 
 
 def ended(rest: Rest, move: str) -> Json:
@@ -101,8 +101,7 @@ def test_a_connection_without_mptcp_lives_where_the_address_is_kept(region: Regi
     stream = work.Stream(region.namespace("m1"), before["address"], tmp_path / "stream", down=DOWN, up=UP)
     try:
         for endpoint, keep in ((there, True), (here, False)):
-            asked = rest.post("/moves", {"vm": "v1", "endpoint": endpoint, "keep": keep, "linger": 0})
-            move = ended(rest, asked["name"])
+            move = moved(rest, endpoint, keep=keep)
             assert (move["state"], move["reason"]) == ("done", ""), move
             now = rest.get("/vms/v1")
             assert (now["endpoint"], now["condition"]) == (endpoint, "running")

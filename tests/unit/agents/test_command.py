@@ -51,24 +51,6 @@ def test_a_loop_that_closes_right_after_a_cancel_leaves_nothing(tmp_path: Path) 
     assert not asyncio.run(_lives(int(pid.read_text())))
 
 
-@pytest.mark.parametrize("turns", range(8))
-def test_one_that_is_cancelled_while_it_starts_leaves_nothing(turns: int) -> None:
-    async def cancelled() -> None:
-        task = asyncio.create_task(command.run("sleep", "60"))
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    loop = asyncio.new_event_loop()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        loop.run_until_complete(cancelled())
-        loop.close()
-        gc.collect()
-
-
 async def _lives(pid: int) -> bool:
     """Whether it runs; one that was killed has a moment to go."""
     for _ in range(100):
