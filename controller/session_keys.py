@@ -15,6 +15,7 @@ from controller.agents import Agents
 from controller.bell import Bell
 from controller.core.intent import Cloudlet, Intent
 from controller.core.refusals import conflict, missing
+from controller.core.session_keys import SessionKeys as Keys
 from controller.core.session_keys import advance, digest, password, standing
 from controller.db import events
 from controller.db import session_keys as table
@@ -77,6 +78,10 @@ class SessionKeeper:
             await events.add(session, "session-keys", cloudlet, text)
         self._turn.set()
         self._bell.ring()
+
+    def all(self) -> dict[str, Keys]:
+        """By cloudlet; nobody's where sessions are not signed."""
+        return {name: row.keys for name, row in self._rows.items()} if self._secret is not None else {}
 
     def standing(self, cloudlet: str) -> dict[str, str] | None:
         """For people: how each session is signed, by route server. None where there are no keys."""

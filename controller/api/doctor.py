@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.core.desired import desired
-from controller.core.doctor import Cloudlet, InForce, Route, RouteServer, compare, compare_policy
+from controller.core.doctor import Cloudlet, InForce, Route, RouteServer, compare, compare_policy, compare_session_keys
 from controller.drift import Found
 from controller.propagation import Propagation
 from controller.region import Region
@@ -66,6 +66,7 @@ async def diagnose(region: Running) -> Diagnosis:
     cloudlets = await _cloudlets(region)
     differences = compare_policy(_policy(await region.drift.look()))
     differences += await asyncio.to_thread(compare, rules, servers, cloudlets)
+    differences += compare_session_keys(region.session_keys.all(), servers)
     return Diagnosis(
         ok=not differences,
         replica=region.replicas.name,

@@ -132,6 +132,12 @@ async def stranger(stack: AsyncExitStack, path: Path, address: str, server: str,
         return found[0]
 
 
+def unsigned(region: World) -> list[str]:
+    """What the doctor says of sessions and their keys."""
+    found = region.get("/doctor")["differences"]
+    return [one["text"] for one in found if one["where"].startswith("BGP sessions")]
+
+
 def secrets_in(region: World, path: Path, keys: SessionKeys) -> list[str]:
     """Where a key can be read that should not be: files that others may open, and command lines."""
     passwords = [one.password.encode() for one in keys.sessions.values()]
@@ -153,6 +159,7 @@ async def test_sessions_are_signed_rekeyed_and_nobody_elses(
     pe = await Pe(region, 1, tmp_path / "c1").begin(stack)
     await eventually(pe.signed, "both sessions signed", 60)
     assert pe.lost == 0, "one session after the other"
+    assert unsigned(region) == []
     assert secrets_in(region, tmp_path, pe.keys) == []
     first = pe.keys
     told = [region.weft(*words).stdout for words in (["cloudlet", "show", "c1", "-o", "json"], ["event", "list"])]
@@ -207,6 +214,9 @@ async def test_an_agent_that_knows_no_keys_keeps_its_sessions(
     await asyncio.sleep(5)
     assert sessions(region, "c1") == ["established"] * 2 and pe.lost == 0
     assert [server.get("/v1/keys")["neighbours"] for server in region.servers] == [0, 0]
+    assert [text.partition(":")[0] for text in unsigned(region)] == [
+        f"The session of c1 with {server} is not signed" for server in ("rs1", "rs2")
+    ]
 
 
 async def test_a_revoked_cloudlets_keys_are_gone_from_route_servers(

@@ -14,10 +14,20 @@ from controller.core.doctor.kernels import Cloudlet, compare_kernels
 from controller.core.doctor.policy import InForce, compare_policy
 from controller.core.doctor.ribs import Route, RouteServer, compare_ribs
 from controller.core.doctor.rule_sets import compare_rule_sets
+from controller.core.doctor.session_keys import compare_session_keys
 from controller.core.doctor.tunnels import compare_tunnels
 from controller.wire.rulesets import RuleSet
 
-__all__ = ["Cloudlet", "Difference", "InForce", "Route", "RouteServer", "compare", "compare_policy"]
+__all__ = [
+    "Cloudlet",
+    "Difference",
+    "InForce",
+    "Route",
+    "RouteServer",
+    "compare",
+    "compare_policy",
+    "compare_session_keys",
+]
 
 
 def compare(intent: RuleSet, route_servers: Sequence[RouteServer], cloudlets: Sequence[Cloudlet]) -> list[Difference]:
