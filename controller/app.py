@@ -52,6 +52,7 @@ from controller.release import release
 from controller.settings import Settings
 
 NOUNS = (
+    agents,  # first, as nobody else asks so often: a path is looked for in this order
     cloudlets,
     endpoints,
     consents,
@@ -82,7 +83,6 @@ NOUNS = (
     tokens,
     audit,
     enrolments,
-    agents,
     certificates,
 )
 

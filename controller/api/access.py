@@ -38,7 +38,7 @@ _agent = HTTPBearer(auto_error=False, scheme_name="agent", description="A cloudl
 Bearer = HTTPAuthorizationCredentials | None
 
 
-def _region(request: Request) -> Region:
+async def _region(request: Request) -> Region:  # async: what is not has a thread of its own for each request
     return cast(Region, request.app.state.region)
 
 

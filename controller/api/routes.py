@@ -107,7 +107,7 @@ Reason = Literal[
 ]
 
 
-def _selection(
+async def _selection(
     peer: NameFilter = None,
     endpoint: NameFilter = None,
     vcp: NameFilter = None,

@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, Float, String, false, select, update
+from sqlalchemy import JSON, CheckConstraint, Float, String, bindparam, false, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -61,6 +61,13 @@ async def amend(session: AsyncSession, name: str, **columns: Any) -> None:
     )
 
 
+_heard = (
+    update(CloudletRow.__table__)  # type: ignore[arg-type]
+    .where(CloudletRow.name == bindparam("of"))
+    .values(last_seen=bindparam("when"), agent_version=func.coalesce(bindparam("said"), CloudletRow.agent_version))
+)
+
+
 async def note_seen(session: AsyncSession, seen: Mapping[str, tuple[datetime, str | None]]) -> None:
     """Records when agents were last heard of, and their versions. Cloudlets that somebody is changing now are left
     out: waiting for one while holding others is how two transactions block each other, and agents are heard of again
@@ -68,7 +75,6 @@ async def note_seen(session: AsyncSession, seen: Mapping[str, tuple[datetime, st
     names = iter(sorted(seen))
     while some := list(islice(names, 1000)):
         free = select(CloudletRow.name).where(CloudletRow.name.in_(some)).with_for_update(skip_locked=True)
-        for name in await session.scalars(free):
-            when, version = seen[name]
-            values: dict[str, Any] = {"last_seen": when} | ({"agent_version": version} if version else {})
-            await session.execute(update(CloudletRow).where(CloudletRow.name == name).values(**values))
+        rows = [{"of": name, "when": seen[name][0], "said": seen[name][1]} for name in await session.scalars(free)]
+        if rows:
+            await (await session.connection()).execute(_heard, rows)

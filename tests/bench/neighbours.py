@@ -36,6 +36,9 @@ from tests.postgres import Cluster
 TARGET = 0.10
 """Of one core, for 1,000 agents with 20 neighbours."""
 
+SETTLED = 30.0
+"""Seconds after which a controller has done what it does at the start: it takes stock of all LANs, for one."""
+
 APART, ACROSS = 0.05, 40
 """Degrees between places: nobody is near anybody, the reports alone are measured."""
 
@@ -107,7 +110,7 @@ async def load(server: Controller, pids: list[int], options: argparse.Namespace,
     async with asyncio.timeout(120):
         while agents.documents < options.agents:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
-    await asyncio.sleep(5)
+    await asyncio.sleep(SETTLED)
     idle_from, idle_cpu = time.monotonic(), server.seconds
     await asyncio.sleep(options.idle)
     idle = (server.seconds - idle_cpu) / (time.monotonic() - idle_from)
