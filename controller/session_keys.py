@@ -7,6 +7,7 @@ by comparing digests of what they have."""
 import asyncio
 import logging
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
@@ -17,6 +18,7 @@ from controller.core.intent import Cloudlet, Intent
 from controller.core.refusals import conflict, missing
 from controller.core.session_keys import SessionKeys as Keys
 from controller.core.session_keys import advance, digest, password, standing
+from controller.core.settling import Settling
 from controller.db import events
 from controller.db import session_keys as table
 from controller.db.engine import Database
@@ -42,6 +44,7 @@ class SessionKeeper:
         self._database, self._secret, self._intent, self._agents, self._bell = database, secret, intent, agents, bell
         self._rows: dict[str, SessionKeysRow] = {}
         self._able: set[str] = set()
+        self._settling = Settling()
         self._turn = asyncio.Event()
 
     def document(self, cloudlet: Cloudlet) -> SessionKeys | None:
@@ -119,7 +122,12 @@ class SessionKeeper:
         cloudlets = {n: c for n, c in self._intent().cloudlets.items() if c.speaks and c.credential}
         stale = [n for n, r in rows.items() if n not in cloudlets or cloudlets[n].credential != r.credential]
         fresh = [n for n in cloudlets if n not in rows or n in stale]
-        ahead = [n for n, r in rows.items() if n not in stale and advance(r.keys, servers, self._able) != r.in_force]
+        self._settling.look({n: r.keys for n, r in rows.items()}, time.monotonic())
+
+        def next_of(name: str, keys: Keys) -> dict[str, str]:
+            return advance(keys, servers, self._able, self._settling.settled(name, servers))
+
+        ahead = [n for n, r in rows.items() if n not in stale and next_of(n, r.keys) != r.in_force]
         if not stale and not fresh and not ahead:
             return False
         async with self._database.write() as session:
@@ -131,7 +139,7 @@ class SessionKeeper:
                 session.add(row)
             for name in ahead:
                 if (found := await table.get(session, name)) is not None:
-                    found.in_force = advance(found.keys, servers, self._able)
+                    found.in_force = next_of(name, found.keys)
                     log.info("BGP sessions of %s: keys in force at %s", name, ", ".join(sorted(found.in_force)))
         return True
 

@@ -4,7 +4,7 @@ A session has two ends that cannot change at the same moment, and TCP-MD5 (RFC 2
 force for a session is decided here and kept in the database before either end hears of it; both ends are brought to it
 again and again, neither waits for the other, so that whoever crashes when, they meet. Nothing is in force before the
 agent has said that it holds the key: one of a release that knows none keeps its sessions. A session that stands is only
-broken off while those with all other route servers stand.
+broken off while those with all other route servers have settled (`controller.core.settling`).
 """
 
 import hashlib
@@ -25,8 +25,11 @@ class SessionKeys:
     seen: Mapping[str, str] = field(default_factory=dict)
 
 
-def advance(keys: SessionKeys, servers: Collection[str], reachable: Collection[str]) -> dict[str, str]:
-    """What is to be in force next. `servers` are all route servers, `reachable` those that take keys now."""
+def advance(
+    keys: SessionKeys, servers: Collection[str], reachable: Collection[str], settled: Collection[str]
+) -> dict[str, str]:
+    """What is to be in force next. `servers` are all route servers, `reachable` those that take keys now, `settled`
+    those that routes can be relied on to come from while another session is broken off."""
     if keys.wanted is None:
         return {}
     now = {server: key for server, key in keys.in_force.items() if server in servers}
@@ -35,7 +38,8 @@ def advance(keys: SessionKeys, servers: Collection[str], reachable: Collection[s
     behind = [server for server in sorted(servers) if now.get(server) != keys.wanted and server in reachable]
     now |= {server: keys.wanted for server in behind if server not in keys.seen}  # nothing there to break off
     for server in behind:
-        if all(keys.seen.get(other) == now.get(other, "") for other in servers if other != server):
+        others = [other for other in servers if other != server]
+        if all(other in settled and keys.seen.get(other) == now.get(other, "") for other in others):
             now[server] = keys.wanted
             break
     return now

@@ -35,7 +35,7 @@ class Region:
         match verb:
             case "decide":
                 keys = SessionKeys(self.wanted, self.held, self.in_force, self.said)
-                self.in_force = advance(keys, SERVERS, set(SERVERS) - self.away)
+                self.in_force = advance(keys, SERVERS, set(SERVERS) - self.away, SERVERS)
             case "tell" if which not in self.away:
                 self.server[which] = self.in_force.get(which, "")
             case "agent" if self.able:  # is told, keeps it, sets it
@@ -101,17 +101,23 @@ def test_an_agent_that_knows_no_keys_keeps_its_sessions(steps: list[str]) -> Non
 
 
 def test_off_is_at_once() -> None:
-    assert advance(SessionKeys(None, "k1", {"rs1": "k1", "rs2": "k0"}, {"rs1": "k1"}), SERVERS, SERVERS) == {}
+    assert advance(SessionKeys(None, "k1", {"rs1": "k1", "rs2": "k0"}, {"rs1": "k1"}), SERVERS, SERVERS, SERVERS) == {}
 
 
 def test_one_that_is_away_is_not_asked_for_another_key_nor_the_last_session_broken_off() -> None:
     keys = SessionKeys("k2", "k2", {"rs1": "k1", "rs2": "k1"}, {"rs2": "k1"})
-    assert advance(keys, SERVERS, ["rs2"]) == keys.in_force
-    assert advance(keys, ["rs2"], ["rs2"]) == {"rs2": "k2"}
+    assert advance(keys, SERVERS, ["rs2"], ["rs2"]) == keys.in_force
+    assert advance(keys, ["rs2"], ["rs2"], []) == {"rs2": "k2"}
+
+
+def test_a_session_stays_until_the_other_has_settled() -> None:
+    keys = SessionKeys("k2", "k2", {"rs1": "k2", "rs2": "k1"}, {"rs1": "k2", "rs2": "k1"})
+    assert advance(keys, SERVERS, SERVERS, ["rs2"]) == keys.in_force
+    assert advance(keys, SERVERS, SERVERS, ["rs1"]) == {"rs1": "k2", "rs2": "k2"}
 
 
 def test_one_alone_is_changed() -> None:
-    assert advance(SessionKeys("k2", "k2", {"rs1": "k1"}, {"rs1": "k1"}), ["rs1"], ["rs1"]) == {"rs1": "k2"}
+    assert advance(SessionKeys("k2", "k2", {"rs1": "k1"}, {"rs1": "k1"}), ["rs1"], ["rs1"], []) == {"rs1": "k2"}
 
 
 def test_passwords_differ_by_cloudlet_server_and_key() -> None:

@@ -1,0 +1,60 @@
+"""Whether a BGP session has stood long enough that another one may be broken off for its new key. Pure.
+
+A session that is established has not brought its routes yet: speakers gather them first (FRR for a second). So another
+session of the same PE stays until then, and so do all sessions with the other route servers while keys change at one:
+what a PE has from there may be all that it has of a cloudlet whose session is just being made.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from controller.core.session_keys import SessionKeys
+
+SETTLED = 3.0
+"""Seconds that a session has to stand."""
+
+PATIENCE = 30.0
+"""Seconds after which a session that does not come back with its new key holds up nobody else's."""
+
+
+@dataclass(frozen=True)
+class _Session:
+    """`force` is the key in force, since `decided`; `seen` the one that the agent sees, since `since`."""
+
+    force: str
+    decided: float
+    seen: str | None
+    since: float
+
+    def stands(self, now: float) -> bool:
+        return self.seen == self.force and now - self.since >= SETTLED
+
+
+class Settling:
+    """What was seen of each session, look by look; who has not looked before takes all for new."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[tuple[str, str], _Session] = {}
+        self._changing: set[str] = set()
+        self._now = 0.0
+
+    def look(self, keys: Mapping[str, SessionKeys], now: float) -> None:
+        """Takes in what there is now, by cloudlet; `now` in seconds."""
+        before, self._sessions, self._now = self._sessions, {}, now
+        for cloudlet, its in keys.items():
+            for server in {*its.in_force, *its.seen}:
+                force, seen = its.in_force.get(server, ""), its.seen.get(server)
+                was = before.get((cloudlet, server))
+                decided = was.decided if was is not None and was.force == force else now
+                since = was.since if was is not None and was.seen == seen else now
+                self._sessions[cloudlet, server] = _Session(force, decided, seen, since)
+        self._changing = {
+            server
+            for (_, server), session in self._sessions.items()
+            if not session.stands(now) and now - session.decided < PATIENCE
+        }
+
+    def settled(self, cloudlet: str, servers: Collection[str]) -> set[str]:
+        """Route servers whose sessions with this cloudlet stand, and where no other's key is changing."""
+        found = ((server, self._sessions.get((cloudlet, server))) for server in servers)
+        return {s for s, session in found if session is not None and session.stands(self._now)} - self._changing
