@@ -7,7 +7,7 @@ from typing import Any
 from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
 from agents.multipath.segment import Address
 from agents.multipath.sockets import COMMAND, Socket, sockets
-from controller.wire.machines import NICS, Nic
+from controller.wire.machines import Nic
 
 _PROGRAM = "weft-guest"
 _PATIENCE = 15.0  # seconds beyond those that a command may take itself: a guest may be slow after its move
@@ -28,22 +28,15 @@ class Guest:
         """The vNIC's address is announced anew."""
         await self._ask("announce", nic)
 
-    async def backup(self, nic: Nic) -> None:
-        """Nothing new goes by the vNIC's address."""
-        await self._ask("backup", nic)
+    async def backup(self, nic: Nic, other: Address) -> Address | None:
+        """The vNIC's address, by which nothing new goes from now on; None if it has none. Nothing changes if the other
+        vNIC has not got the address `other`, which raises HypervisorError."""
+        answer = await self._ask("backup", nic, str(other))
+        return None if (held := answer.get("address", "nothing")) is None else self._address(held, "backup")
 
     async def retire(self, nic: Nic) -> None:
         """The vNIC's address is taken back, then gone."""
         await self._ask("retire", nic)
-
-    async def addresses(self) -> dict[Nic, Address | None]:
-        """What the vNICs have now."""
-        answer = await self._ask("addresses")
-        try:
-            given = {nic: answer[nic] for nic in NICS}
-        except KeyError as missing:
-            raise HypervisorError(f"{self._name}: {_PROGRAM} addresses says nothing of vNIC {missing}") from None
-        return {nic: None if value is None else self._address(value, "addresses") for nic, value in given.items()}
 
     async def sockets(self) -> list[Socket]:
         """The guest's established TCP sockets."""

@@ -82,11 +82,7 @@ class GuestSwitch:
             return
         name, serving = order.machine.name, order.serving
         guest = Guest(self._hypervisor, name)
-        addresses = await guest.addresses()
-        if addresses[waiting(order)] != change.new:
-            raise HypervisorError(f"{name}: vNIC {waiting(order)} has not got {change.new}, so the old address stays")
-        if addresses[serving] is not None:
-            await guest.backup(serving)
+        if await guest.backup(serving, change.new) is not None:
             await asyncio.sleep(change.linger)
             old, new = self._watches.both(change.old), self._watches.both(change.new)
             if left := await Join(guest, None, old, new).left():

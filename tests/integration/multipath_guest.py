@@ -70,12 +70,11 @@ class Machines:
         match command:
             case "up":
                 self._up(nic)
-            case "backup":
+            case "backup" if nic in self._leased:
                 self._ip(f"mptcp endpoint change {self._leased[nic]} dev {DEVICES[nic]} backup")
             case "retire":
                 self._retire(nic)
-        held = {name: self._leased.get(name) for name in DEVICES}
-        return json.dumps({"nic": nic, "address": held.get(nic), **held})
+        return json.dumps({"nic": nic, "address": self._leased.get(nic)})
 
     def _ip(self, command: str, check: bool = True) -> None:
         self.net.vm.run(f"ip {command}", check=check)

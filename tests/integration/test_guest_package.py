@@ -76,12 +76,16 @@ def test_connection_outlives_both_addresses(place: Place, tmp_path: Path) -> Non
             assert place.run("up", new, "20")["address"] == guest_lan.address(lan)
             until(lambda: place.run("state")["subflows"] == 4)  # two connections joined by their device
             assert nic(place, new)["endpoint"] == ["signal"]
-            assert place.run("addresses") == {new: guest_lan.address(lan), old: guest_lan.address(3 - lan)}
-            place.run("backup", old)
+            here, there = guest_lan.address(lan), guest_lan.address(3 - lan)
+            with pytest.raises(LabError, match=f"vNIC {new} has not got {there}"):
+                place.run("backup", old, there)
+            assert nic(place, old)["endpoint"] == ["signal"]
+            assert place.run("backup", old, here) == {"nic": old, "address": there, "serving": new}
             assert nic(place, old)["endpoint"] == ["signal", "backup"]
             assert place.run("serve") == {"serving": new}
-            for again in ("backup", "retire", "backup", "retire"):  # whoever lost the answer asks again
-                assert place.run(again, old) == {"nic": old, "serving": new}
+            for again, held in (("backup", there), ("retire", None), ("backup", None), ("retire", None)):
+                # Whoever lost the answer asks again.
+                assert place.run(again, old) == {"nic": old, "address": held, "serving": new}
             state = place.run("state")
             assert state["nics"][old]["address"] is None
             assert state["nics"][old]["endpoint"] == []
@@ -159,7 +163,7 @@ def test_a_device_that_could_not_join_is_told_again(space: Space, tmp_path: Path
         netns.execute(DEVICE, [*away[:2], "delete", *away[3:]], check=True)
         time.sleep(1)
         assert space.run("state")["subflows"] == 1
-        assert space.run("announce", "b") == {"nic": "b", "serving": "a"}
+        assert space.run("announce", "b") == {"nic": "b", "address": guest_lan.address(2), "serving": "a"}
         until(lambda: space.run("state")["subflows"] == 2)
         verdict = stream.verdict()
     finally:
