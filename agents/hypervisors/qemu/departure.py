@@ -13,7 +13,7 @@ def begin(vm: Vm, move: str, target: Target, tuning: Tuning, options: Mapping[st
     """From now on it belongs to this move. Raises Fenced if it belongs to another one, Refused if nothing runs."""
     kept = vm.known()
     if not vm.runs():
-        raise Refused(f"{vm.name}: its QEMU does not run")
+        raise Refused(f"{vm.name}: {vm.ended()}")
     now = kept.move
     if now is not None and now.name != move and now.role != "arrived":
         raise Fenced(f"{vm.name} belongs to move {now.name}")
@@ -30,7 +30,7 @@ async def switchover(vm: Vm, move: str, options: Mapping[str, str], several: boo
         raise Fenced(f"{vm.name} is not on its way by move {move}")
     if kept.move.handed is None:
         if not vm.runs():
-            raise Refused(f"{vm.name}: its QEMU does not run")
+            raise Refused(f"{vm.name}: {vm.ended()}")
         kept.move.handed = await Source(vm.monitor, kept.move, options, several).switchover()
         vm.save(kept)
     return kept.move.handed

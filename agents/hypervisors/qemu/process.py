@@ -26,6 +26,14 @@ def find(folder: Path) -> int | None:
     return pid if str(path).encode() in words else None
 
 
+def said(folder: Path) -> str:
+    """What the QEMU of this folder said last, which may be nothing; it may have ended since."""
+    try:
+        return (folder / "log").read_text(errors="replace").strip()[-600:]
+    except OSError:
+        return ""
+
+
 async def spawn(folder: Path, argv: Sequence[str], greet: Callable[[], Awaitable[None]]) -> None:
     """Starts it, in `folder`, and greets it as soon as its monitor is there. Raises HypervisorError, with its own words
     if it ended instead."""
@@ -34,9 +42,9 @@ async def spawn(folder: Path, argv: Sequence[str], greet: Callable[[], Awaitable
     monitor.unlink(missing_ok=True)
     ours, its = os.pipe()  # what it inherits and never writes to: closed when it has ended
     try:
-        with log.open("wb") as said:
+        with log.open("wb") as words:
             program = await asyncio.create_subprocess_exec(
-                "setsid", "--fork", *argv, cwd=folder, stdin=asyncio.subprocess.DEVNULL, stdout=said, stderr=said,
+                "setsid", "--fork", *argv, cwd=folder, stdin=asyncio.subprocess.DEVNULL, stdout=words, stderr=words,
                 pass_fds=(its,),
             )  # fmt: skip
         os.close(its)
@@ -46,8 +54,7 @@ async def spawn(folder: Path, argv: Sequence[str], greet: Callable[[], Awaitable
     except OSError as error:
         raise HypervisorError(f"{folder.name}: QEMU cannot be started: {error.strerror}") from error
     except EOFError:
-        said_last = log.read_text(errors="replace").strip()[-600:]
-        raise HypervisorError(f"{folder.name}: QEMU did not start: {said_last}") from None
+        raise HypervisorError(f"{folder.name}: QEMU did not start: {said(folder)}") from None
     except TimeoutError:
         await end(folder)
         raise HypervisorError(f"{folder.name}: QEMU did not start within {_START:g} s") from None

@@ -53,6 +53,10 @@ class Vm:
         """Whether it has a QEMU, whatever that is doing."""
         return process.find(self.folder) is not None
 
+    def ended(self) -> str:
+        """For people: it has no QEMU any more, and what that one said last."""
+        return "its QEMU does not run" + (f": {said}" if (said := process.said(self.folder)) else "")
+
     async def condition(self) -> Condition:
         return (await self.state()).condition
 

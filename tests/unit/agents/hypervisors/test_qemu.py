@@ -120,7 +120,8 @@ async def test_a_machine_that_does_not_run_is_not_asked_to_leave_again_and_again
     vm.save(kept(Move(name="m1", role="outgoing")))
     with pytest.raises(Refused, match="its QEMU does not run"):
         departure.begin(vm, "m1", Target(memory=["tcp:192.0.2.1:49152"]), Tuning(), {}, several=False)
-    with pytest.raises(Refused, match="its QEMU does not run"):
+    (vm.folder / "log").write_text("qemu-system-x86_64: cannot go on\n")
+    with pytest.raises(Refused, match="its QEMU does not run: qemu-system-x86_64: cannot go on"):
         await departure.switchover(vm, "m1", {}, several=False)
 
 
