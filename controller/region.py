@@ -132,8 +132,14 @@ class Region:
 
     @property
     def stopping(self) -> asyncio.Event:
-        """Set when the controller stops: streams end, nobody waits any longer."""
+        """Set by `stop`."""
         return self.changes.waiting.stopping
+
+    def stop(self) -> None:
+        """The controller stops: streams end, nobody waits any longer."""
+        self.stopping.set()
+        self.bell.ring_here()
+        self.agents.wake_all()
 
 
 def _fabric(settings: Settings) -> Fabric:
@@ -299,7 +305,7 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
     try:
         yield region
     finally:
-        changes.waiting.stopping.set()
+        region.stop()
         region.bell.ring()
         for task in tasks:
             task.cancel()

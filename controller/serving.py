@@ -72,7 +72,7 @@ async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
             servers.append(server(app, settings, region.listener))
 
         def stop() -> None:
-            region.stopping.set()
+            region.stop()
             for each in servers:
                 each.should_exit = True
 

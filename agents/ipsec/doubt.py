@@ -15,6 +15,9 @@ counts whole seconds: what was proved in the first could not be told from what w
 LIMIT = 7.0
 """Seconds to prove it in."""
 
+_LOOKS = 3.0
+"""Seconds between two looks, beyond which it was this end that stood still: that time is not the peer's."""
+
 
 class Act(StrEnum):
     """What is to be done about a peer: it is asked to prove its name, or its tunnel is ended."""
@@ -27,6 +30,7 @@ class Act(StrEnum):
 class _Doubt:
     since: float
     asked: bool = False
+    missed: float = 0.0  # seconds in which this end stood still
 
 
 class Doubts:
@@ -34,6 +38,7 @@ class Doubts:
 
     def __init__(self) -> None:
         self._doubts: dict[str, _Doubt] = {}
+        self._looked = 0.0
 
     def __bool__(self) -> bool:
         return bool(self._doubts)
@@ -41,15 +46,20 @@ class Doubts:
     def begin(self, names: Iterable[str], now: float) -> None:
         """There is news, at this time (monotonic seconds): all of these have to prove themselves, also who just has."""
         self._doubts |= dict.fromkeys(names, _Doubt(now))
+        self._looked = now
 
     def due(self, now: float, ages: Mapping[str, int | None], leading: Mapping[str, bool]) -> Iterator[tuple[str, Act]]:
         """What is to be done now. `ages` is how many whole seconds ago each peer proved its name last; one without a
-        tunnel is in no doubt, as it is let in by the list as it is. `leading`: whether this end leads."""
+        tunnel is in no doubt, as it is let in by the list as it is. `leading`: whether this end leads. To be asked
+        every second or so."""
+        pause, self._looked = now - self._looked, now
         for name, doubt in list(self._doubts.items()):
+            if pause > _LOOKS:
+                doubt = self._doubts[name] = replace(doubt, missed=doubt.missed + pause)
             age = ages.get(name)
             if age is None or now - (age + 1) >= doubt.since:
                 del self._doubts[name]
-            elif now >= doubt.since + LIMIT:
+            elif now >= doubt.since + LIMIT + doubt.missed:
                 del self._doubts[name]
                 yield name, Act.END
             elif not doubt.asked and now >= doubt.since + (LEAD if leading.get(name, True) else FOLLOW):

@@ -58,17 +58,18 @@ async def while_allowed(
 
 
 async def woken(wake: asyncio.Event, stopping: asyncio.Event) -> bool | None:
-    """Waits for `wake` and clears it: True. None after a heartbeat's time, False when the controller stops."""
-    waits = [asyncio.ensure_future(e.wait()) for e in (wake, stopping)]
-    try:
-        done, _ = await asyncio.wait(waits, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
+    """Waits for `wake` and clears it: True. None after a heartbeat's time, False when the controller stops, which sets
+    `wake` as well (`Region.stop`): a region's streams are many, and each would need two tasks to wait for both."""
+    if not stopping.is_set():
+        try:
+            async with asyncio.timeout(HEARTBEAT):
+                await wake.wait()
+        except TimeoutError:
+            return None
     if stopping.is_set():
         return False
     wake.clear()
-    return True if done else None
+    return True
 
 
 COMMENT = b": still here\n\n"

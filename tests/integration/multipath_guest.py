@@ -70,6 +70,8 @@ class Machines:
         match command:
             case "up":
                 self._up(nic)
+            case "backup" if (other := arguments[2]) not in (self._leased[n] for n in self._leased if n != nic):
+                raise HypervisorError(f"vm1: weft-guest: vNIC {'b' if nic == 'a' else 'a'} has not got {other}")
             case "backup" if nic in self._leased:
                 self._ip(f"mptcp endpoint change {self._leased[nic]} dev {DEVICES[nic]} backup")
             case "retire":

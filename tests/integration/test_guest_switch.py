@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from ipaddress import ip_address
 from pathlib import Path
 from subprocess import Popen
+from threading import Lock
 from typing import cast
 
 import pytest
@@ -32,10 +33,11 @@ ACTS: tuple[Act, ...] = ("activate", "join", "leave")
 
 
 class Adapter:
-    """A place of the guest package's tests as a hypervisor. Nothing moves, so nothing need be announced."""
+    """A place of the guest package's tests as a hypervisor. Nothing moves, so nothing need be announced. One question
+    at a time: one that nobody waits for any more has its answer all the same."""
 
     def __init__(self, place: Place) -> None:
-        self._place = place
+        self._place, self._asking = place, Lock()
 
     async def link(self, name: str, nic: Nic, up: bool) -> None:
         await asyncio.to_thread(self._place.cable, nic, up)
@@ -50,11 +52,12 @@ class Adapter:
             raise HypervisorError(str(error)) from None
 
     def _run(self, program: str, *arguments: str) -> str:
-        if program == "weft-guest":
-            return json.dumps(self._place.run(*arguments))
-        if isinstance(self._place, Booted):
-            return self._place.guest.run(program, *arguments)
-        return netns.execute(VM, [program, *arguments], check=True).stdout
+        with self._asking:
+            if program == "weft-guest":
+                return json.dumps(self._place.run(*arguments))
+            if isinstance(self._place, Booted):
+                return self._place.guest.run(program, *arguments)
+            return netns.execute(VM, [program, *arguments], check=True).stdout
 
 
 @pytest.fixture

@@ -247,7 +247,7 @@ def start(tmp_path: Path, database_url: str) -> Start:
         headers = {"Authorization": f"Bearer {ADMIN}"}
         async with AsyncExitStack() as stack:
             url = await stack.enter_async_context(serving(app))
-            stack.callback(lambda: app.state.region.stopping.set())
+            stack.callback(lambda: app.state.region.stop())
             http = await stack.enter_async_context(
                 httpx.AsyncClient(base_url=url, headers=headers, timeout=10, trust_env=False, verify=PLAIN)
             )

@@ -100,7 +100,7 @@ async def test_events_are_followed_and_resumed(start: Start) -> None:
         assert [entry[1:] for entry in seen] == [("vcp-created", "blue"), ("vcp-created", "green")]
         page = await controller.get("/events", after=seen[0][0], limit=1)
         assert [e["subject"] for e in page["items"]] == ["green"]
-        controller.region.stopping.set()
+        controller.region.stop()
         async with asyncio.timeout(1):
             await asyncio.gather(live, resumed)
 
@@ -123,7 +123,7 @@ async def test_health_readiness_and_metrics(controller: Controller) -> None:
     assert f"weft_generation {float(controller.region.intent.generation)}" in text
     assert 'weft_route_server_in_step{name="rs1"} 1.0' in text
     assert 'route="/api/v1/cloudlets"' in text
-    controller.region.stopping.set()
+    controller.region.stop()
     assert (await controller.http.get("/readyz")).status_code == 503
 
 

@@ -78,7 +78,7 @@ def listen(tmp_path: Path, migrated: Path) -> Listen:
                 try:
                     yield Listening(port, region, http)
                 finally:
-                    region.stopping.set()
+                    region.stop()
                     serving.should_exit = True
                     await task
 

@@ -170,6 +170,10 @@ def at(server: FakeRouteServer, generation: int) -> bool:
     return server.rules.generation == generation
 
 
+def grown(names: set[str], than: int) -> bool:
+    return len(names) > than
+
+
 async def test_killed_at_any_moment_it_comes_back_whole(tmp_path: Path, database_url: str) -> None:
     (tmp_path / "token").write_text(TOKEN)
     async with fake_route_server("rs1") as server:
@@ -196,11 +200,13 @@ async def test_killed_at_any_moment_it_comes_back_whole(tmp_path: Path, database
                         assert answer.status_code == 201
                         known.add(name)
 
+                before = len(known)
                 work = asyncio.create_task(found_pools(turn, controller.http))
-                await asyncio.sleep(0.1 + turn * 0.013)
+                await eventually(partial(grown, known, before))
+                await asyncio.sleep(turn * 0.033)
                 await controller.end(signal.SIGKILL)
                 await asyncio.gather(work, return_exceptions=True)
-        assert len(known) > 4
+        assert len(known) >= 4
 
 
 @pytest.mark.parametrize("empty_url", ["postgresql"], indirect=True)

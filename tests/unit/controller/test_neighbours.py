@@ -345,7 +345,7 @@ async def test_values_survive_a_restart_and_the_stopping_controller_answers(star
         work.PAUSE = 30
         waiting = asyncio.create_task(send(one, "c1", measured(1, "c2", 20.0)))
         await eventually(lambda: controller.region.neighbours._arrivals)
-        controller.region.stopping.set()
+        controller.region.stop()
         assert (await waiting).status_code == 204
     work.PAUSE = 0.01
     async with start() as controller:

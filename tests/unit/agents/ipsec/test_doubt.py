@@ -31,6 +31,15 @@ def test_nobody_is_asked_twice() -> None:
     assert due(doubts, LEAD, 60) and due(doubts, LEAD + 1, 61) == []
 
 
+def test_a_peer_is_not_to_blame_for_time_in_which_this_end_stood_still() -> None:
+    doubts = doubted()
+    assert due(doubts, LEAD, 60) == [("weft-c2", Act.ASK)]
+    assert due(doubts, LIMIT + 30, 99) == []
+    for second in range(1, int(LIMIT) - 1):
+        assert due(doubts, LIMIT + 30 + second, 99) == []
+    assert due(doubts, 2 * LIMIT + 30, 99) == [("weft-c2", Act.END)] and not doubts
+
+
 def test_who_has_no_tunnel_is_in_no_doubt() -> None:
     doubts = doubted()
     assert due(doubts, 0.0, None) == [] and not doubts
