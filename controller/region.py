@@ -5,11 +5,11 @@ import gc
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from controller import acting
+from controller import acting, upkeep
 from controller.agents import Agents
 from controller.announcing import announce
 from controller.attendance import Attendances
@@ -18,17 +18,7 @@ from controller.certificates import Certificates
 from controller.changes import Changes
 from controller.core.desired import Fabric
 from controller.core.intent import Intent
-from controller.db import (
-    certificates,
-    claims,
-    cloudlets,
-    decisions,
-    events,
-    generations,
-    idempotency,
-    profiles,
-    revisions,
-)
+from controller.db import claims
 from controller.db.engine import Database
 from controller.db.line import Line
 from controller.db.schema import upgrade
@@ -73,12 +63,6 @@ log = logging.getLogger(__name__)
 
 FORM = "permits"
 """Of rule sets: with another one than before, a region gets a new generation."""
-
-SWEEP = 5.0
-"""Seconds between two looks for leases whose time is over."""
-
-PRUNE = 60
-"""Every so many sweeps old events and answers are forgotten."""
 
 
 @dataclass(frozen=True)
@@ -279,14 +263,14 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
         )
     await region.drift.boot()
     background = (
-        lambda: _sweep(region),
+        lambda: upkeep.sweep(region),
         lambda: keep_time(changes, region.bell),
         region.drift.watch,
         region.sightings.decide,
         region.deciding.watch,
         region.rounds.run,
     )
-    works = [journal.run(), region.replicas.run(), region.attendances.run(), _notice(region), _follow(region)]
+    works = [journal.run(), region.replicas.run(), region.attendances.run(), upkeep.notice(region), _follow(region)]
     works += map(region.leadership.lead, background)
     works.append(region.revocations.watch(lambda: _another(region)))
     if region.listener is not None:
@@ -310,7 +294,7 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await _last_words(region)
+        await upkeep.last_words(region)
         for propagation in changes.route_servers:
             await propagation.client.close()
         if region.people is not None:
@@ -348,56 +332,3 @@ async def _another(region: Region) -> None:
             await region.listener.renew()
         except AuthorityAway as away:
             log.error("%s", away)
-
-
-async def _notice(region: Region) -> None:
-    """What every replica knows of its own agents, it writes down."""
-    while True:
-        await asyncio.sleep(SWEEP)
-        try:
-            await _note_seen(region)
-        except Exception:  # whatever is wrong with the database now, it may be well the next time
-            log.exception("agents that were seen")
-
-
-async def _sweep(region: Region) -> None:
-    """The leader's rounds."""
-    region.delegations.begin()
-    turn = 0
-    while True:
-        await asyncio.sleep(SWEEP)
-        turn += 1
-        try:
-            await region.leases.sweep()
-            await region.delegations.rest()
-            await region.stocks.take()
-            await region.neighbours.sweep()
-            await region.tunnels.sweep()
-            if turn % PRUNE == 0:
-                await region.rounds.prune()
-                await region.rounds.hold()
-                async with region.database.write() as session:
-                    await events.prune(session)
-                    await generations.prune(session)
-                    await revisions.prune(session)
-                    await idempotency.prune(session)
-                    await decisions.prune(session)
-                    await profiles.prune(session)
-                    await certificates.prune(session)
-                region.certificates.remind(region.journal)
-        except Exception:  # whatever is wrong with the database now, the next sweep may find it well
-            log.exception("sweep")
-
-
-async def _note_seen(region: Region) -> None:
-    if seen := region.agents.take_seen():
-        async with region.database.write() as session:
-            await cloudlets.note_seen(session, seen)
-
-
-async def _last_words(region: Region) -> None:
-    with suppress(Exception):
-        await region.neighbours.flush()
-        await region.tunnels.flush()
-        await region.journal.flush()
-        await _note_seen(region)

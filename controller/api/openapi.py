@@ -19,6 +19,7 @@ _DETAILS = {
     "409": "At odds with what is there.",
     "412": "It was changed meanwhile (`If-Match`).",
     "413": "The body is too large.",
+    "414": "Path and query are too long.",
     "415": "The body's media type is not one of those accepted.",
     "422": "A value is wrong; `errors` says which and why.",
     "429": "Too many requests; `Retry-After` says when there may be more.",
@@ -31,7 +32,8 @@ _DETAILS = {
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors of an operation, beside those that all have."""
     return {
-        status: {"description": _DETAILS[str(status)]} for status in (400, 401, 403, 413, 422, 429, 500, 503, *statuses)
+        status: {"description": _DETAILS[str(status)]}
+        for status in (400, 401, 403, 413, 414, 422, 429, 500, 503, *statuses)
     }
 
 
