@@ -131,7 +131,9 @@ class Rest:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.http.close()
+        # Ctrl-C may have come while the client's lock was being taken, and then closing would wait for it for ever.
+        if kind is None or issubclass(kind, Exception):
+            self.http.close()
 
 
 def _refusal(answer: httpx.Response) -> str:

@@ -92,10 +92,12 @@ def build_until(line: str) -> "subprocess.Popen[str]":
 
 def end(builder: "subprocess.Popen[str]", number: int) -> int:
     os.kill(builder.pid, number)
-    assert builder.stdout
-    builder.stdout.read()
-    builder.stdout.close()
-    return builder.wait(60)
+    try:
+        builder.communicate(timeout=120)
+    finally:
+        builder.kill()  # whoever does not end would keep the lab's lock
+        builder.communicate()
+    return builder.returncode
 
 
 def test_up_twice_then_down(outside: Outside) -> None:
