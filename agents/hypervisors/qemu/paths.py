@@ -71,7 +71,16 @@ async def silence(places: Sequence[Place]) -> float:
 
 async def unheard(places: Sequence[Place]) -> float:
     """Seconds since anything came to these places of ours; infinite if nobody is connected to them."""
-    where = " or ".join(f"src {place}" for place in places)
+    return await _since_received("src", places)
+
+
+async def unanswered(places: Sequence[Place]) -> float:
+    """Seconds since anything came from these places of others; infinite if there is no connection with them."""
+    return await _since_received("dst", places)
+
+
+async def _since_received(end: str, places: Sequence[Place]) -> float:
+    where = " or ".join(f"{end} {place}" for place in places)
     said = await _run(["ss", "-Htin", "state", "established", where])
     return min((int(age) / 1000 for age in re.findall(r"lastrcv:(\d+)", said)), default=math.inf)
 

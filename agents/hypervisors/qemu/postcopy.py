@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 LIMIT = 600.0
 """Seconds for which a path that is cut is waited for, until somebody asks again."""
 
-PAUSED = "postcopy-paused"
+PAUSED, RECOVERING = "postcopy-paused", "postcopy-recover"
 _LOOK = 1.0
 _ANSWER = 2.0  # seconds; a QEMU that waits for a page does not answer at all
 _BLINDLY = 30.0  # seconds from one try to the next where the other end does not answer us
@@ -62,6 +62,9 @@ async def give(vm: Vm, move: Move, multipath: bool) -> None:
                 patience.well()
                 if await paths.silence(places) > CUT:
                     await _pause(rescue)
+            elif state == RECOVERING:  # cut once more: it waits for an answer, and has said all it had to say
+                if await paths.unanswered(places) > CUT:
+                    await _pause(rescue)
             elif state == PAUSED and (monotonic() - tried >= _BLINDLY or await _answers(places[0])):
                 tried = monotonic()
                 with suppress(CommandRefused):  # it is no more so
@@ -80,7 +83,7 @@ async def take(vm: Vm, move: Move, multipath: bool) -> None:
             if heard and state != PAUSED:
                 patience.well()
                 listened = -_BLINDLY
-            elif state in ("postcopy-active", None):
+            elif state in ("postcopy-active", RECOVERING, None):
                 await _pause(rescue)
             if state in (PAUSED, None) and not heard and monotonic() - listened >= _BLINDLY:
                 with suppress(CommandRefused):  # it has not paused
