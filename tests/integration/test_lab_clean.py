@@ -94,9 +94,10 @@ def end(builder: "subprocess.Popen[str]", number: int) -> int:
     os.kill(builder.pid, number)
     try:
         builder.communicate(timeout=120)
-    finally:
-        builder.kill()  # whoever does not end would keep the lab's lock
+    except subprocess.TimeoutExpired:
+        builder.kill()  # it would keep the lab's lock
         builder.communicate()
+        raise
     return builder.returncode
 
 

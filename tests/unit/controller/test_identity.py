@@ -69,6 +69,8 @@ async def test_an_agent_gets_its_certificate_and_renews_it(
         folder = tmp_path / "state/identity"
         assert folder.stat().st_mode & 0o777 == 0o700
         assert all(file.stat().st_mode & 0o777 == 0o600 for file in folder.iterdir())
+        changes: list[bool] = []
+        one.changed = lambda: changes.append(True)
         began = asyncio.get_running_loop().time()
         async with running(one):
             async with asyncio.timeout(30):
@@ -78,7 +80,8 @@ async def test_an_agent_gets_its_certificate_and_renews_it(
         second = files(tmp_path)
         assert sorted(second) == sorted(first), "nothing is left lying about"
         assert second["key.pem"] == first["key.pem"] and second["chain.pem"] == first["chain.pem"]
-        assert one.problem is None
+        assert second["certificate.pem"] != first["certificate.pem"] and one.problem is None
+        assert changes, "whoever uses it is told"
         assert [c["standing"] for c in (await controller.get("/certificates"))["items"]] == ["good", "good"]
         command = ["openssl", "verify", "-x509_strict", "-no-CApath", "-CAfile", str(root / "root.pem")]
         command += ["-untrusted", str(folder / "chain.pem"), "-verify_hostname", "c1", str(folder / "certificate.pem")]

@@ -24,3 +24,18 @@ def test_a_controller_that_was_killed(tmp_path: Path, monkeypatch: pytest.Monkey
         assert not client.ready()
         gc.collect()
     assert not [str(one.message) for one in warned if one.category is ResourceWarning]
+
+
+def test_ctrl_c_does_not_wait_for_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may come while the client's lock is being taken, which nobody gives back then."""
+    client = rest.Rest()
+    closed: list[bool] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(client.http, "close", lambda: closed.append(True))
+        with pytest.raises(KeyboardInterrupt), client:
+            raise KeyboardInterrupt
+        assert not closed
+        with pytest.raises(LabError), client:
+            raise LabError("something else")
+        assert closed
+    client.http.close()

@@ -1,0 +1,69 @@
+"""Post-copy's way back to a path that was cut, without a QEMU: when each end gives up what it is connected to."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from agents.hypervisors.qemu import paths, postcopy
+from agents.hypervisors.qemu.guard import CUT
+from agents.hypervisors.qemu.record import Move
+from agents.hypervisors.qemu.target import Place
+from agents.hypervisors.qemu.vm import Vm
+from controller.wire.moves import Target
+
+MOVE = Move(name="m1", role="outgoing", target=Target(memory=["tcp:192.0.2.1:49152"]))
+
+
+class Qemu:
+    """A machine, and both of its monitors: it says one state after the other, and notes what it is told."""
+
+    def __init__(self, *states: str) -> None:
+        self.name, self.told = "vm1", list[str]()
+        self._states = iter(states)
+        self.monitor = self.rescue = self
+
+    async def execute(self, command: str, arguments: object = None) -> dict[str, Any]:
+        assert command == "query-migrate"
+        return {"status": next(self._states)}
+
+    async def out_of_band(self, command: str, arguments: object = None) -> None:
+        self.told.append(command)
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator["Qemu"]:
+        yield self
+
+    def arrived(self, move: str) -> None:
+        self.told.append(f"{move} has arrived")
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postcopy, "_LOOK", 0.0)
+
+
+def since(monkeypatch: pytest.MonkeyPatch, which: str, seconds: float) -> None:
+    async def asked(places: Sequence[Place]) -> float:
+        await asyncio.sleep(0)
+        return seconds
+
+    monkeypatch.setattr(paths, which, asked)
+
+
+@pytest.mark.parametrize("seconds", [CUT + 1, float("inf"), CUT - 1])
+async def test_the_source_notices_a_cut_while_it_recovers(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    since(monkeypatch, "unanswered", seconds)
+    qemu = Qemu("postcopy-recover", "completed")
+    await postcopy.give(cast(Vm, qemu), MOVE, multipath=False)
+    assert qemu.told == (["migrate-pause"] if seconds > CUT else [])
+
+
+@pytest.mark.parametrize("seconds", [CUT + 1, float("inf"), CUT - 1])
+async def test_the_destination_notices_it_too(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    since(monkeypatch, "unheard", seconds)
+    qemu = Qemu("postcopy-recover", "completed")
+    await postcopy.take(cast(Vm, qemu), MOVE, multipath=False)
+    assert qemu.told == [*(["migrate-pause"] if seconds > CUT else []), "m1 has arrived"]
