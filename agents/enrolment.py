@@ -37,8 +37,10 @@ async def credential(
             f"token_file {token_file}: does not say whom to trust, and identity/authorities.pem is not in the state "
             "directory; make a token with a controller that serves agents over TLS, or put its root there"
         )
-    csr = identity.request()
-    request = EnrolmentRequest(token=token, cloudlet=cloudlet, agent_version=version, csr=csr)
+    proposed = state.proposed()
+    csr = identity.request(again=proposed is not None)
+    wanted = proposed or state.propose()
+    request = EnrolmentRequest(token=token, cloudlet=cloudlet, agent_version=version, csr=csr, credential=wanted)
     backoff, waiting = Backoff(), False
     while True:
         try:

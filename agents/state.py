@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -41,6 +42,18 @@ class State:
     def save_credential(self, credential: str) -> None:
         """Keeps it over restarts."""
         self.write("credential.json", json.dumps({"cloudlet": self._cloudlet, "credential": credential}))
+        self.remove("proposed")
+
+    def proposed(self) -> str | None:
+        """The credential that an enrolment was begun with, of which nothing is known yet."""
+        return self.read("proposed")
+
+    def propose(self) -> str:
+        """A credential to enrol with: kept until one is saved, so that an answer that was lost can be asked for again,
+        also after a restart."""
+        proposed = secrets.token_urlsafe(32)
+        self.write("proposed", proposed)
+        return proposed
 
     def desired(self) -> Desired | None:
         """The last desired state; None if there is none that this version understands."""

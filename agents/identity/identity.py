@@ -63,15 +63,17 @@ class Identity:
         if self.validity is None:
             self._wake.set()
 
-    def request(self) -> str:
-        """A request for the first certificate, with a new key. What there was before is good for nothing any more."""
+    def request(self, *, again: bool = False) -> str:
+        """A request for the first certificate, with a new key, or the same key `again`. What there was before is good
+        for nothing any more."""
         if self._controller.tls and (trusted := self.trusted) is not None:
             self._files.write(AUTHORITIES, trusted)
         for name in (CERTIFICATE, CHAIN, CRL):
             self._files.remove(name)
         self.validity = None
-        key = x509.new_key()
-        self._files.write(KEY, key)
+        if not again:
+            self._files.write(KEY, x509.new_key())
+        key = self._key()
         self._secure()
         return x509.request(key, self._cloudlet)
 

@@ -32,27 +32,33 @@ log = logging.getLogger(__name__)
 router = APIRouter(prefix="/api/v1/enrolments", tags=["agents"])
 
 
+class Used(Exception):  # noqa: N818 - an answer
+    """The token is used already."""
+
+
 @router.post(
     "", status_code=201, responses=errors(409, 503), response_model_exclude_none=True, summary="Enrol an agent"
 )
 async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> Enrolment:
     """The token is good once, for its time, and for the cloudlet it was made for. Of a token that is none of these no
     more is said than that it is not valid; whoever has a real one is told what is wrong with it. Over TLS the
-    credential is good only together with certificates for the key of the request."""
+    credential is good only together with certificates for the key of the request. Who has enrolled with the credential
+    of the request, and for the same key, is answered again, without a certificate: the first answer was lost."""
     tls = shown(request) is not None
     if region.proofs.tls_only and not tls:
         raise Problem(403, "Enrolment refused: agents are served over TLS only.")
     async with region.database.read() as session:
         row = await table.get(session, body.cloudlet) if body.cloudlet.isprintable() else None
-    _check(row, tokens.secret(body.token))
-    assert row is not None
-    credential = tokens.new_secret()
+    row = _known(row, tokens.secret(body.token))
     if body.csr is not None:
         check(body.csr, row.name)  # before the token is used up
+    key = fingerprint_of(body.csr) if tls and body.csr is not None else None
     waits = row.approval and row.state in (State.INVITED, State.PENDING)
     state = State.PENDING if waits else State.ACTIVE
-
-    key = fingerprint_of(body.csr) if tls and body.csr is not None else None
+    credential = body.credential or tokens.new_secret()
+    answer = Enrolment(cloudlet=row.name, credential=credential, state="pending" if waits else "active")
+    if row.token_used_at is not None:
+        return _again(row, answer, key)
     issued = None if body.csr is None or waits else await _issued(region, body.csr, row)
     certified: Certified | None = None
     ended = False
@@ -69,7 +75,7 @@ async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> En
             .values(token_used_at=now(), agent_version=printable(body.agent_version, 64))
         )
         if used.rowcount != 1:  # type: ignore[attr-defined]
-            raise _refused("the token was used meanwhile")
+            raise Used
         nonlocal certified, ended
         ended = await end(session, row.name, Reason.SUPERSEDED)
         if issued is not None:
@@ -81,11 +87,13 @@ async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> En
         await region.changes.make(edit, f"enrol {row.name}", also)
     except OnTrial as trial:  # agents try again after a 503, and give up after a 409
         raise Problem(503, trial.message, headers={"Retry-After": "10"}) from trial
+    except Used:  # meanwhile: perhaps by this agent, which did not wait for the answer
+        async with region.database.read() as session:
+            present = await table.get(session, row.name)
+        return _again(_known(present, tokens.secret(body.token)), answer, key)
     if ended:
         region.revocations.changed()
-    return Enrolment(
-        cloudlet=row.name, credential=credential, state="pending" if waits else "active", certified=certified
-    )
+    return answer.model_copy(update={"certified": certified})
 
 
 @router.get("/authorities", responses=errors(404), summary="Show whom agents are to trust")
@@ -105,13 +113,20 @@ async def _issued(region: Region, csr: str, row: CloudletRow) -> Issued | None:
         return None
 
 
-def _check(row: CloudletRow | None, token: str) -> None:
+def _known(row: CloudletRow | None, token: str) -> CloudletRow:
+    """Whoever the token was made for, used or not."""
     if row is None or not tokens.matches(token, row.token):
         raise _refused("the token is not valid for this cloudlet")
-    if row.token_used_at is not None:
-        raise _refused(f"the token was used at {row.token_used_at:%Y-%m-%dT%H:%M:%SZ}")
-    if row.token_expires_at is None or row.token_expires_at <= now():
+    if row.token_used_at is None and (row.token_expires_at is None or row.token_expires_at <= now()):
         raise _refused(f"the token expired at {row.token_expires_at:%Y-%m-%dT%H:%M:%SZ}")
+    return row
+
+
+def _again(row: CloudletRow, answer: Enrolment, key: str | None) -> Enrolment:
+    """The answer to who has used the token with this very credential and key. Raises Problem for anybody else."""
+    if tokens.matches(answer.credential, row.credential) and key == row.key:
+        return answer
+    raise _refused(f"the token was used at {row.token_used_at:%Y-%m-%dT%H:%M:%SZ}")
 
 
 def _refused(message: str) -> Problem:

@@ -45,6 +45,8 @@ def enrol(intent: Intent, name: str, state: State, credential: str, key: str | N
     """Moves a cloudlet to another state, with a new credential, and the key that it is bound to, if it is."""
     if name not in intent.cloudlets:
         raise missing("cloudlet", name)
+    if intent.credentials.get(credential, name) != name:
+        raise invalid("credential", "another cloudlet has it: make a new one")
     enrolled = replace(intent.cloudlets[name], state=state, credential=credential, key=key, revoked=False)
     return intent.with_cloudlet(enrolled)
 

@@ -1,18 +1,26 @@
 """Enrolment: an agent trades a one-time token for a credential. `POST /api/v1/enrolments` -> 201."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from controller.wire.certificates import Certified, Csr
 from controller.wire.model import Message
 
+Credential = Annotated[str, Field(pattern="^[0-9A-Za-z_-]{43,128}$")]
+"""256 random bits or more."""
+
 
 class EnrolmentRequest(Message):
-    """`token` is the one-time token, bound to `cloudlet`; both must match. `csr` is for the first certificate."""
+    """`token` is the one-time token, bound to `cloudlet`; both must match. `csr` is for the first certificate.
+    `credential` is what the agent wants to be known by, of its own making: who asks with the same one, and for the same
+    key, asks again because the answer was lost, and gets it once more. Without it the controller makes one."""
 
     token: str
     cloudlet: str
     agent_version: str
     csr: Csr | None = None
+    credential: Credential | None = None
 
 
 class Enrolment(Message):

@@ -171,6 +171,7 @@ async def test_enrolment_keeps_the_credential(tmp_path: Path) -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         asked = json.loads(request.content)
         assert asked.pop("csr").startswith("-----BEGIN CERTIFICATE REQUEST-----")
+        assert asked.pop("credential") == (tmp_path / "state/proposed").read_text()
         assert asked == {"token": "abc", "cloudlet": "c1", "agent_version": "1"}
         return httpx.Response(201, json={"cloudlet": "c1", "credential": "xyz", "state": "active"})
 
