@@ -53,7 +53,7 @@ async def listed(controller: Controller, **query: Any) -> dict[tuple[str, str], 
 
 
 async def events(controller: Controller) -> list[dict[str, Any]]:
-    await controller.region.journal.flush()
+    await eventually(lambda: controller.region.journal.idle)
     kinds = ("tunnel-", "plaintext-")
     return [e for e in (await controller.get("/events", limit=1000))["items"] if e["type"].startswith(kinds)]
 
