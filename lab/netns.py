@@ -70,6 +70,11 @@ def configure(name: str, *, sysctl: dict[str, str], ip: Sequence[str], plain: Se
     execute(name, ["sh", "-eu"], stdin="\n".join(script) + "\n", check=True)
 
 
+def known(sysctl: dict[str, str]) -> dict[str, str]:
+    """Those kernel parameters that this kernel has."""
+    return {key: value for key, value in sysctl.items() if Path("/proc/sys", *key.split(".")).exists()}
+
+
 def cables(pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]]) -> None:
     """Joins pairs of (namespace, interface) with veth; both ends are made in their namespaces, never outside."""
     _ip_batch([f"link add {x} netns {a} type veth peer name {y} netns {b}" for (a, x), (b, y) in pairs])

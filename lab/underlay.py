@@ -21,6 +21,9 @@ ROUTER = {
     "net.ipv4.conf.default.send_redirects": "0",
 }
 STATION = {"net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.default.rp_filter": "0"}
+MPTCP = {"net.mptcp.blackhole_timeout": "0", "net.mptcp.syn_retrans_before_tcp_fallback": "6"}
+"""Linux (6.12 and later) takes SYNs that were lost for a while for a firewall that lets no Multipath TCP through, and
+then uses none for an hour, for any connection. A device that walks loses some now and then."""
 
 
 def station_node(cloudlet: str, station: str) -> str:
@@ -83,4 +86,4 @@ def _configure_station(name: str, topology: Topology) -> None:
     cloudlet, station = next(pair for pair in topology.stations if pair[1].name == name)
     lines = [f"link set eth0 address {station.mac}", "link set eth0 up"]
     where = netns.PREFIX + station_node(cloudlet.name, name)
-    netns.configure(where, sysctl=STATION, ip=lines, plain=["eth0"])
+    netns.configure(where, sysctl=STATION | netns.known(MPTCP), ip=lines, plain=["eth0"])

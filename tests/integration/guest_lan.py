@@ -18,13 +18,13 @@ from agents.dhcp import DhcpServer, LeaseRefused
 from agents.ra import Advertiser
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from controller.wire.machines import client_id
-from lab import netns
+from lab import netns, underlay
 
 LANS, DEVICE = f"{netns.PREFIX}guest-lans", f"{netns.PREFIX}guest-device"
 CLIENT = client_id("guest")
 LOCK = Path("/run/weft-guest-tests.lock")
 DEVICE_ADDRESS, DEVICE_ADDRESS6 = "10.91.9.2", "fd00:91:9::2"
-MPTCP = {"net.mptcp.enabled": "1"}
+MPTCP = {"net.mptcp.enabled": "1"} | netns.known(underlay.MPTCP)
 
 
 def address(lan: int) -> str:
