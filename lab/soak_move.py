@@ -22,6 +22,7 @@ from lab.rest import Json, Rest
 from lab.throughput import STALL_MS, Series, stall
 
 TOPOLOGY = ROOT / "lab/topologies/move.yaml"
+POLICY = ROOT / "lab/topologies/soak.policy.yaml"
 ENDPOINTS = ("c2-lan", "c1-lan")
 DOWN, UP = 1_000_000, 200_000
 """Bytes a second."""
@@ -54,9 +55,12 @@ def main() -> int:
     build(GUESTS)
     region = Region.load(TOPOLOGY)
     with region.occupied():
-        for phase in (region.build, region.enrol, region.apply_policy, region.lease, region.boot):
-            phase(print)
         with Rest(timeout=60) as rest:
+            for phase in (region.build, region.enrol):
+                phase(print)
+            rest.apply_policy(POLICY.read_text(), POLICY.name)
+            for phase in (region.lease, region.boot):
+                phase(print)
             turns, verdict, wrong = soak(region, rest, arguments.moves)
     found = summary(turns, verdict, wrong)
     arguments.output.write_text(json.dumps({**found, "moves": [asdict(turn) for turn in turns]}, indent=1) + "\n")
