@@ -54,14 +54,13 @@ def main() -> int:
     arguments = parser.parse_args()
     build(GUESTS)
     region = Region.load(TOPOLOGY)
-    with region.occupied():
-        with Rest(timeout=60) as rest:
-            for phase in (region.build, region.enrol):
-                phase(print)
-            rest.apply_policy(POLICY.read_text(), POLICY.name)
-            for phase in (region.lease, region.boot):
-                phase(print)
-            turns, verdict, wrong = soak(region, rest, arguments.moves)
+    with region.occupied(), Rest(timeout=60) as rest:
+        region.build(print)
+        region.enrol(print)
+        rest.apply_policy(POLICY.read_text(), POLICY.name)
+        region.lease(print)
+        region.boot(print)
+        turns, verdict, wrong = soak(region, rest, arguments.moves)
     found = summary(turns, verdict, wrong)
     arguments.output.write_text(json.dumps({**found, "moves": [asdict(turn) for turn in turns]}, indent=1) + "\n")
     for key, value in found.items():
