@@ -104,7 +104,7 @@ def charon(cloudlet: Cloudlet) -> dict[str, Record]:
     run.mkdir(exist_ok=True)
     conf.write_text(configuration(vici(cloudlet), kernel_esp(), directory / "charon.log"))
     # What one that was killed has left would keep the next from starting.
-    private = 'mount --bind "$0" /run && rm -f /run/charon.pid "$1" && exec "$2"'
+    private = 'mount --bind "$0" /run && rm -f /run/charon.pid "$1" && exec chrt --rr 1 "$2"'
     argv = ["sh", "-c", private, str(run), str(vici(cloudlet)), str(CHARON)]
     environment = {"STRONGSWAN_CONF": str(conf)}
     return {f"{cloudlet.name}-charon": _record(cloudlet.name, "charon.out", argv, environment)}

@@ -6,7 +6,11 @@ from contextlib import suppress
 from lab.paths import BIN
 
 LIMIT = 1000
-"""Packets that wait for a line at most: 30 ms of them at 350 Mbit/s."""
+"""Packets of FULL octets that wait for a line at most: 34 ms of them at 350 Mbit/s."""
+
+FULL = 1500
+FASTEST = 10_000.0
+"""Mbit/s of a line without a rate, as far as room for packets goes."""
 
 
 class Relay:
@@ -27,11 +31,15 @@ class Relay:
                 off = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")  # it has no room for larger than a frame
                 self._ip("netns", "exec", space, "ethtool", "-K", interface, *off)
                 self._ip("-n", space, "link", "set", interface, "up")
-        self._lines.append(f"{device},{','.join(inner)},{self._rtt * 500:.0f},0,0,{mbit * 1000:.0f},{LIMIT}")
+        self._lines.append(f"{device},{','.join(inner)},{self._rtt * 500:.0f},0,0,{mbit * 1000:.0f},{self._room(mbit)}")
 
     def start(self) -> None:
         words = ["ip", "netns", "exec", self._namespace, str(BIN / "wanrelay"), *self._lines]
         self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+
+    def _room(self, mbit: float) -> int:
+        """Packets that the relay has to hold: those that wait, and those that are on their way, half a round trip."""
+        return LIMIT + round((mbit or FASTEST) * 1e6 / 8 / FULL * self._rtt / 2000)
 
     def close(self) -> None:
         if self._process is not None:

@@ -53,7 +53,7 @@ def charon(directory: Path) -> list[str]:
     conf.write_text(configuration(vici, kernel=False, log=directory / "charon.log"))
     vici.unlink(missing_ok=True)
     (run / "charon.pid").unlink(missing_ok=True)
-    script = f"mount --make-rprivate / && mount --bind {run} /run && exec {CHARON}"
+    script = f"mount --make-rprivate / && mount --bind {run} /run && exec chrt --rr 1 {CHARON}"
     return ["env", f"STRONGSWAN_CONF={conf}", "unshare", "-m", "sh", "-c", script]
 
 

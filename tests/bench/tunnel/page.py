@@ -10,10 +10,10 @@ Found = dict[str, Mapping[str, Any]]
 HEAD = """# What encrypted tunnels cost
 
 Written by `make bench-tunnel`: two charons (strongSwan, ESP in user space: `kernel-libipsec`) in namespaces of one
-machine, with the lab's relay between them: 350 Mbit/s, 25 ms one way, 1,000 packets. One TCP stream over VXLAN, plain
-(MTU 1450) and encrypted (MTU 1350) in turns; medians of its seconds without the first ten. Congestion control is
-CUBIC. Both ends, the relay and the stream share the machine's processors. The load is that of the last minute, at the
-end of the part; stolen is the processor time that the machine's own host gave to others meanwhile.
+machine, with the lab's relay between them: 350 Mbit/s, 25 ms one way, and room for 1,000 packets that wait. One TCP
+stream over VXLAN, plain (MTU 1450) and encrypted (MTU 1350) in turns; medians of its seconds without the first ten.
+Congestion control is CUBIC. Both ends, the relay and the stream share the machine's processors. The load is that of the
+last minute, at the end of the part; stolen is the processor time that the machine's own host gave to others meanwhile.
 """
 
 
@@ -92,7 +92,8 @@ neither plain VXLAN nor the tunnel gets what it could: caches and wake-ups are s
 class. Then a throughput below the bar decides nothing, and the measurement is to be made again on a quiet machine.
 
 What was ours to mend is in [ipsec.md](ipsec.md): the queue before charon and the buffer of its socket, which lost
-packets, and with them TCP's window. In a mesh, signatures and key exchanges of all pairs are most of the work; agents
+packets, and with them TCP's window; and charon's turn at the processor, without which it sends in bursts that the line
+has no room for. In a mesh, signatures and key exchanges of all pairs are most of the work; agents
 look at charon 30 ms apart at the most, and no longer at every SA that comes (24 cloudlets: 7.0 s before
 that at a load of 17, 5.0 s after at one of 13).
 """
