@@ -202,8 +202,9 @@ class Agent:
     async def _converge(self, desired: Desired, reconciler: Reconciler) -> bool:
         """One pass. Returns whether all went well."""
         try:
-            self._speak(desired)
             self._protection.intend(desired)
+            if await reconciler.shut(desired):
+                self._speak(desired)
             outcome = await reconciler.converge(desired, self._gobgp)
         except (KernelError, ValueError) as error:
             log.error("%s", error)

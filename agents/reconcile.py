@@ -2,7 +2,7 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Protocol
@@ -41,14 +41,34 @@ class Heard(Protocol):
     def complete(self) -> bool: ...
 
 
-class Reconciler:
-    """The kernel side of the agent. One `converge` at a time. `guard` is nft text that goes with the fences, and so do
-    the access rules: they are there before any tunnel is."""
+def _unguarded(desired: Desired) -> str:
+    return ""
 
-    def __init__(self, kernel: Kernel, nft: Nft, guard: str = "", access: Access | None = None) -> None:
+
+class Reconciler:
+    """The kernel side of the agent. One `converge` at a time. `guard` gives nft text that goes with the fences, and so
+    do the access rules: they are there before any tunnel is."""
+
+    def __init__(
+        self, kernel: Kernel, nft: Nft, guard: Callable[[Desired], str] = _unguarded, access: Access | None = None
+    ) -> None:
         self._kernel, self._nft, self._guard, self._access = kernel, nft, guard, access
+        self._guarded = ""  # the guard of which `shut` knows that it is in force
         self._fences: dict[str, Fence] = {}  # by bridge
         self._said: frozenset[str] = frozenset()  # failures already in the log
+
+    async def shut(self, desired: Desired) -> bool:
+        """Puts the guard in, ahead of everything else, if BGP is protected otherwise than before. Returns whether there
+        may be BGP sessions."""
+        text = self._guard(desired) if desired.protected else ""
+        if text and text != self._guarded:
+            try:
+                await self._nft.load(text)
+            except (NftError, OSError) as error:
+                log.error("the guard is not in place, so there is no BGP: %s", error)
+                return False
+        self._guarded = text
+        return True
 
     async def converge(self, desired: Desired, heard: Heard) -> Outcome:
         """Brings the kernel in line with the desired state and the PE's VPLS table. While that is not complete,
@@ -95,7 +115,7 @@ class Reconciler:
 
     async def _fence(self, fences: Mapping[str, Fence], desired: Desired, problems: dict[int, list[str]]) -> bool:
         try:
-            text = ruleset(list(fences.values()), _underlay(desired)) + self._guard
+            text = ruleset(list(fences.values()), _underlay(desired)) + self._guard(desired)
             if self._access is None:
                 await self._nft.apply(text)
             elif await self._nft.apply(text + self._access.text(desired), await self._access.first(desired)):

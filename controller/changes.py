@@ -57,7 +57,7 @@ class Changes:
     def __init__(
         self, database: Database, agents: Agents, fabric: Fabric, timeout: float, events: Bell, replicas: Replicas
     ) -> None:
-        self.intent = Intent()
+        self.intent = Intent(route_servers={speaker.name: speaker.address for speaker in fabric.speakers})
         self.trial: Trial | None = None
         self.route_servers: list[Propagation] = []
         self.waiting = Waiting(agents, timeout)
@@ -127,7 +127,8 @@ class Changes:
         old = self.intent
         if new is None or not self._loaded:
             intent, self._rules = await intents.load(session), None
-            self.intent = intent.but(policy=(await self.policies.load(session)).rules).ready()
+            policy = (await self.policies.load(session)).rules
+            self.intent = intent.but(policy=policy, route_servers=old.route_servers).ready()
         else:
             self.intent = await intents.take_over(session, old, new)
         self.trial = await generations.on_trial(session)

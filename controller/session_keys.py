@@ -119,7 +119,8 @@ class SessionKeeper:
 
     async def _decide(self, rows: Mapping[str, SessionKeysRow], servers: list[str]) -> bool:
         """One step for each cloudlet that is due one. Returns whether there was any."""
-        cloudlets = {n: c for n, c in self._intent().cloudlets.items() if c.speaks and c.credential}
+        intent = self._intent()
+        cloudlets = {n: c for n, c in intent.cloudlets.items() if c.credential and intent.has_pe(c)}
         stale = [n for n, r in rows.items() if n not in cloudlets or cloudlets[n].credential != r.credential]
         fresh = [n for n in cloudlets if n not in rows or n in stale]
         self._settling.look({n: r.keys for n, r in rows.items()}, time.monotonic())

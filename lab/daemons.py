@@ -39,7 +39,7 @@ def route_servers(topology: Topology, plan: Plan) -> dict[str, Record]:
                 *("--listen", f"{plan.loopbacks[name]}:{BGP_PORT}"),
                 *("--control", f"{plan.loopbacks[name]}:{CONTROL_PORT}"),
                 *("--cluster-id", plan.loopbacks[name]),
-                *("--token-file", str(_control_token()), "--state", str(_directory(name) / "state")),
+                *("--token-file", str(_control_token()), "--state", str(_directory(name) / "rules")),
                 *(("--twin", f"http://{plan.loopbacks[twin]}:{CONTROL_PORT}") if twin else ()),
             ],
         )

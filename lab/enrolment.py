@@ -4,7 +4,7 @@ import functools
 
 from lab import daemons
 from lab.lock import Progress
-from lab.plan import Plan
+from lab.plan import Plan, hosts
 from lab.rest import Rest
 from lab.topology import Topology
 from lab.watch import Watch
@@ -13,12 +13,14 @@ from lab.watch import Watch
 def enrol(topology: Topology, plan: Plan, watch: Watch, progress: Progress) -> None:
     """Until the route servers have heard of every endpoint. Raises LabError."""
     cloudlets = topology.cloudlets
-    progress(f"enrolling {len(cloudlets)} cloudlets")
+    members = [*hosts(topology, plan), *cloudlets]  # hosts first: so there is never BGP in the clear
+    servers = f" and {len(members) - len(cloudlets)} hosts of route servers" if len(members) > len(cloudlets) else ""
+    progress(f"enrolling {len(cloudlets)} cloudlets{servers}")
     with Rest() as rest:
-        for cloudlet in cloudlets:
+        for cloudlet in members:
             daemons.secret(daemons.token_file(cloudlet), rest.invite(cloudlet))
             watch.start(daemons.agent(cloudlet, topology, plan))
-        for cloudlet in cloudlets:
+        for cloudlet in members:
             late = f"the agent of {cloudlet.name} does not connect"
             watch.wait(functools.partial(rest.connected, cloudlet), 120, late)
         for cloudlet in cloudlets:

@@ -7,7 +7,7 @@ import heapq
 import ipaddress
 from dataclasses import dataclass
 
-from lab.topology import Link, Topology
+from lab.topology import Cloudlet, Link, Topology
 
 LINKS = ipaddress.IPv4Network("10.254.0.0/16")
 INFRASTRUCTURE = ipaddress.IPv4Network("10.255.255.0/24")
@@ -74,6 +74,12 @@ def plan(topology: Topology) -> Plan:
     roads = [line for line in lines if not line.link.bypass]
     routes = {node: _routes(node, loopbacks, roads) for node in topology.nodes}
     return Plan(loopbacks, tuple(lines), routes)
+
+
+def hosts(topology: Topology, plan: Plan) -> list[Cloudlet]:
+    """The hosts of route servers, as they enrol: in a region that encrypts, so that BGP is encrypted as well."""
+    names = topology.route_servers if topology.ipsec else ()
+    return [Cloudlet(name, "vpls", plan.loopbacks[name], (), ()) for name in names]
 
 
 def _routes(source: str, loopbacks: dict[str, str], lines: list[Line]) -> tuple[Route, ...]:

@@ -23,7 +23,7 @@ from lab.interruption import interruptible
 from lab.lock import LabLock, Progress
 from lab.paths import BIN, ENV, GUESTS, LAB, RUN, SOCKET
 from lab.ping import PingStream
-from lab.plan import Plan, plan
+from lab.plan import Plan, hosts, plan
 from lab.process import Process
 from lab.rest import Rest
 from lab.state import Record, State
@@ -133,8 +133,8 @@ class Region:
             if cloudlet.pe == "evpn":
                 daemons.make_frr_directory(cloudlet)
             self.start(daemons.speakers(cloudlet))
-            if self.topology.ipsec:
-                self.start(daemons.charon(cloudlet))
+        for member in (*hosts(self.topology, self.plan), *self.topology.cloudlets) if self.topology.ipsec else ():
+            self.start(daemons.charon(member))
         with Rest() as rest:
             self.watch.wait(rest.ready, 60, "the controller is not ready")
 

@@ -7,6 +7,8 @@ from typing import Any
 from agents.fence.nft import objects
 from agents.ipsec.guard import FAMILY, TABLE
 
+_COUNTED = ("came_from", "meant_for")  # sets whose elements count
+
 
 @dataclass(frozen=True)
 class Drops:
@@ -31,7 +33,7 @@ def parse(found: Iterable[Mapping[str, Any]]) -> Drops:
     for each in found:
         if counter := each.get("counter"):
             counters[counter["name"]] = counter["packets"]
-        elif addresses := each.get("set"):
+        elif (addresses := each.get("set")) and addresses["name"] in _COUNTED:
             elements = [one["elem"] for one in addresses.get("elem", ())]
             sets[addresses["name"]] = {one["val"]: one["counter"]["packets"] for one in elements}
     return Drops(counters.get("in", 0), counters.get("out", 0), sets.get("came_from", {}), sets.get("meant_for", {}))

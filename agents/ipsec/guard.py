@@ -1,10 +1,12 @@
-"""The guard: VXLAN goes through IPsec, or nowhere. Pure; nft text.
+"""The guard: VXLAN goes through IPsec, or nowhere, and so does BGP with those who are protected. Pure; nft text.
 
-It knows no names and no addresses, so no change of membership touches it: whoever is no peer gets nothing either. It
-stays in the kernel when the agent ends, and when charon does. What is encrypted leaves by charon's device, where ESP is
-charon's own, or by a route with a transformation, where it is the kernel's; what was encrypted comes that way too, so
-frames that somebody outside makes up do not get in.
+For VXLAN it knows no names and no addresses, so no change of membership touches it: whoever is no peer gets nothing
+either. It stays in the kernel when the agent ends, and when charon does. What is encrypted leaves by charon's device,
+where ESP is charon's own, or by a route with a transformation, where it is the kernel's; what was encrypted comes that
+way too, so frames that somebody outside makes up do not get in.
 """
+
+from collections.abc import Iterable
 
 from agents.kernel import VXLAN_PORT
 
@@ -15,26 +17,45 @@ DEVICE = "ipsec0"
 OPEN = f"table {FAMILY} {TABLE}\ndelete table {FAMILY} {TABLE}\n"
 """Takes the guard out, if it is there."""
 
-GUARD = f"""table {FAMILY} {TABLE} {{
+BGP_PORT = 179
+
+
+def guard(protected: Iterable[str] = ()) -> str:
+    """Puts it in, or in the place of one that is there, whose counters go on. `protected` are the IPv4 addresses of the
+    other ends of BGP sessions that go through IPsec."""
+    elements = ", ".join(sorted(set(protected)))
+    return _GUARD + (f"add element {FAMILY} {TABLE} protected {{ {elements} }}\n" if elements else "")
+
+
+_CLEAR_OUT = f'oifname != {{ "{DEVICE}", "lo" }} rt ipsec missing'
+_CLEAR_IN = f'iifname != {{ "{DEVICE}", "lo" }} meta ipsec missing'
+
+# Whose packets of VXLAN they were is counted by a rule of its own, before the one that drops: a rule ends where its set
+# is full. BGP is not counted: it is tried again and again while a tunnel is being made.
+_GUARD = f"""table {FAMILY} {TABLE} {{
 	counter out {{ }}
 	counter in {{ }}
 	set meant_for {{ type ipv4_addr; size 4096; flags dynamic; counter; }}
 	set came_from {{ type ipv4_addr; size 4096; flags dynamic; counter; }}
+	set protected {{ type ipv4_addr; }}
 	chain output {{ type filter hook output priority filter; policy accept; }}
 	chain input {{ type filter hook input priority filter; policy accept; }}
 }}
 flush chain {FAMILY} {TABLE} output
 flush chain {FAMILY} {TABLE} input
+flush set {FAMILY} {TABLE} protected
 table {FAMILY} {TABLE} {{
 	chain output {{
-		udp dport {VXLAN_PORT} oifname != {{ "{DEVICE}", "lo" }} rt ipsec missing update @meant_for {{ ip daddr }}
-		udp dport {VXLAN_PORT} oifname != {{ "{DEVICE}", "lo" }} rt ipsec missing counter name out drop
+		udp dport {VXLAN_PORT} {_CLEAR_OUT} update @meant_for {{ ip daddr }}
+		udp dport {VXLAN_PORT} {_CLEAR_OUT} counter name out drop
+		ip daddr @protected tcp dport {BGP_PORT} {_CLEAR_OUT} drop
+		ip daddr @protected tcp sport {BGP_PORT} {_CLEAR_OUT} drop
 	}}
 	chain input {{
-		udp dport {VXLAN_PORT} iifname != {{ "{DEVICE}", "lo" }} meta ipsec missing update @came_from {{ ip saddr }}
-		udp dport {VXLAN_PORT} iifname != {{ "{DEVICE}", "lo" }} meta ipsec missing counter name in drop
+		udp dport {VXLAN_PORT} {_CLEAR_IN} update @came_from {{ ip saddr }}
+		udp dport {VXLAN_PORT} {_CLEAR_IN} counter name in drop
+		ip saddr @protected tcp dport {BGP_PORT} {_CLEAR_IN} drop
+		ip saddr @protected tcp sport {BGP_PORT} {_CLEAR_IN} drop
 	}}
 }}
 """
-"""Puts it in, or in the place of one that is there, whose counters go on. Whose packets they were is counted by a rule
-of its own, before the one that drops: a rule ends where its set is full."""

@@ -9,7 +9,7 @@ from agents.fence.nft import NftError
 from agents.ipsec import mtu
 from agents.ipsec.device import lengthen
 from agents.ipsec.drops import Drops, drops
-from agents.ipsec.guard import GUARD, OPEN
+from agents.ipsec.guard import OPEN, guard
 from agents.ipsec.told import told
 from agents.ipsec.tunnel import Tunnels, intent
 from agents.settings import IpsecSettings
@@ -39,17 +39,17 @@ class Protection:
 
             self._tunnels = Strongswan(settings.vici, identity, self._turned)
 
-    @property
-    def guard(self) -> str:
-        """Text for nft, to be in force before there is any tunnel."""
-        return OPEN if self._settings is None else GUARD
+    def guard(self, desired: Desired) -> str:
+        """Text for nft, to be in force before there is any tunnel or BGP session."""
+        return OPEN if self._settings is None else guard(protected.address for protected in desired.protected)
 
     def fit(self, desired: Desired) -> Desired:
         """The desired state with LANs whose frames fit into what encryption leaves."""
         return desired if self._settings is None else mtu.within(desired, self._settings.path_mtu)
 
     def intend(self, desired: Desired) -> None:
-        """Tunnels to all that share a pool with this cloudlet, and to nobody else; takes effect soon."""
+        """Tunnels to all that share a pool with this cloudlet or have protected BGP with it, and to nobody else; takes
+        effect soon."""
         if self._tunnels is not None:
             wanted, before, now = intent(desired), self._asked, asyncio.get_running_loop().time()
             self._tunnels.intend(wanted)

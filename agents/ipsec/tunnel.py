@@ -10,7 +10,7 @@ from controller.wire.desired import Desired
 
 @dataclass(frozen=True, slots=True, order=True)
 class Peer:
-    """The other end: a cloudlet, which has to prove its name, and its VTEP."""
+    """The other end: a cloudlet, or the host of a route server, which has to prove its name; and its VTEP."""
 
     cloudlet: str
     vtep: str
@@ -18,7 +18,8 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """This end, and all others that it shares a pool with: there is a tunnel to each of those and to nobody else."""
+    """This end, and all others that it shares a pool with or has protected BGP with: there is a tunnel to each of those
+    and to nobody else."""
 
     cloudlet: str
     vtep: str
@@ -65,7 +66,9 @@ class Tunnels(Protocol):
 
 
 def intent(desired: Desired) -> Intent:
-    """The tunnels that a desired state asks for: one per cloudlet, however many endpoints share however many pools."""
+    """The tunnels that a desired state asks for: one per cloudlet, however many endpoints share however many pools, and
+    one for each other end of protected BGP."""
     remotes = (remote for endpoint in desired.endpoints for remote in endpoint.remotes)
     peers = {Peer(remote.cloudlet, remote.vtep) for remote in remotes if remote.vtep != desired.vtep}
+    peers |= {Peer(protected.name, protected.address) for protected in desired.protected}
     return Intent(desired.cloudlet, desired.vtep, tuple(sorted(peers)))

@@ -22,7 +22,8 @@ router = APIRouter(prefix="/api/v1/tunnels", tags=["tunnels"], dependencies=[Ope
 
 class Tunnel(BaseModel):
     """What `cloudlet` said at `at` of its tunnel to `peer`, between the VTEPs `local` and `remote`. It is up, or not,
-    since `since`. It is `needed` if the two share a pool; then `alarm` is since when it has been missing for too long.
+    since `since`. It is `needed` if the two share a pool, or BGP goes through it; then `alarm` is since when it has
+    been missing for too long.
 
     `ike` and `esp` were negotiated; the keys of the traffic are of `keyed_at`, new ones are made at `rekey_at`. What
     went through is counted since the agent began, before it was encrypted; `dropped` are packets of VXLAN in the clear

@@ -37,8 +37,9 @@ def desired(intent: Intent, cloudlet: Cloudlet, fabric: Fabric) -> wire.Desired:
         asn=fabric.asn,
         router_id=cloudlet.vtep,
         vtep=cloudlet.vtep,
-        speakers=list(fabric.speakers) if cloudlet.speaks else [],
+        speakers=list(fabric.speakers) if intent.has_pe(cloudlet) else [],
         endpoints=[_endpoint(e, intent, cloudlet, fabric.asn) for e in endpoints],
+        protected=[wire.Protected(name=c.name, address=c.vtep) for c in intent.protected(cloudlet)],
     )
 
 

@@ -16,7 +16,8 @@ DEFAULT_VNI = 10000
 
 
 def add_cloudlet(intent: Intent, cloudlet: Cloudlet, speakers: Iterable[str]) -> Intent:
-    """Invites a cloudlet. `speakers` are the route servers' addresses, which no VTEP may have."""
+    """Invites a cloudlet. `speakers` are the route servers' addresses, which no VTEP may have but that of the host of
+    that route server, which has its name."""
     try:
         vtep = IPv4Address(cloudlet.vtep)
     except ValueError:
@@ -27,8 +28,15 @@ def add_cloudlet(intent: Intent, cloudlet: Cloudlet, speakers: Iterable[str]) ->
         raise conflict(f"there is a cloudlet {cloudlet.name!r} already", "name")
     if owner := intent.vteps.owner(str(vtep)):
         raise conflict(f"{vtep} is the VTEP of cloudlet {owner}", "vtep")
-    if str(vtep) in set(speakers):
-        raise conflict(f"{vtep} is a route server's address", "vtep")
+    server = next((name for name, address in intent.route_servers.items() if address == str(vtep)), None)
+    if (server is not None or str(vtep) in set(speakers)) and server != cloudlet.name:
+        whose = (
+            f"the address of route server {server}: its host has that name" if server else "a route server's address"
+        )
+        raise conflict(f"{vtep} is {whose}", "vtep")
+    if intent.route_servers.get(cloudlet.name, str(vtep)) != str(vtep):
+        where = intent.route_servers[cloudlet.name]
+        raise conflict(f"{cloudlet.name} is a route server, and its host has the VTEP {where}", "name")
     for name in intent.lans.around(vtep):
         raise conflict(f"{vtep} is inside {intent.endpoints[name].prefix}, the LAN of {name}", "vtep")
     return intent.with_cloudlet(replace(cloudlet, vtep=str(vtep)))
@@ -123,6 +131,8 @@ def add_endpoint(intent: Intent, endpoint: Endpoint, speakers: Iterable[str], as
     if endpoint.cloudlet not in intent.cloudlets:
         raise invalid("cloudlet", f"there is no cloudlet {endpoint.cloudlet!r}")
     cloudlet = intent.cloudlets[endpoint.cloudlet]
+    if intent.is_host(cloudlet):
+        raise conflict(f"{cloudlet.name} is the host of a route server, and has no PE", "cloudlet")
     if cloudlet.state is State.DRAINING:
         raise conflict(f"cloudlet {cloudlet.name} is draining", "cloudlet")
     if refused := no_place(intent.policy, endpoint.tenant, cloudlet):

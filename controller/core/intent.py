@@ -26,7 +26,8 @@ __all__ = ["Cloudlet", "Endpoint", "Intent", "State", "Vcp", "concerned"]
 @dataclass(frozen=True)
 class Intent:
     """The region at one generation, and the policy in force. The mappings become tables, whatever they are given as.
-    `families` has the greatest number that a pool of a family ever had."""
+    `families` has the greatest number that a pool of a family ever had. `route_servers` are the addresses of all, by
+    name; they are the controller's settings and no generation's."""
 
     generation: int = 0
     cloudlets: Mapping[str, Cloudlet] = field(default_factory=Table)
@@ -34,6 +35,7 @@ class Intent:
     vcps: Mapping[str, Vcp] = field(default_factory=Table)
     policy: Rules = field(default_factory=Rules)
     families: Mapping[str, int] = field(default_factory=Table)
+    route_servers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("cloudlets", "endpoints", "vcps", "families"):
@@ -107,6 +109,29 @@ class Intent:
         if one is None or two is None or two.cloudlet in self.revoked:
             return False
         return self.cloudlets[one.cloudlet].speaks and self.share(endpoint, other)
+
+    def is_host(self, cloudlet: Cloudlet) -> bool:
+        """Whether a cloudlet is the host of a route server: it has that one's name, and its address as VTEP."""
+        return self.route_servers.get(cloudlet.name) == cloudlet.vtep
+
+    def has_pe(self, cloudlet: Cloudlet) -> bool:
+        """Whether a cloudlet takes part with a PE, of which route servers accept a BGP session."""
+        return cloudlet.speaks and not self.is_host(cloudlet)
+
+    @property
+    def hosts(self) -> tuple[Cloudlet, ...]:
+        """The hosts of route servers that have enrolled."""
+        found = (self.cloudlets.get(name) for name in sorted(self.route_servers))
+        return tuple(c for c in found if c is not None and c.enrolled and self.is_host(c))
+
+    def protected(self, cloudlet: Cloudlet) -> tuple[Cloudlet, ...]:
+        """The other ends of those BGP sessions of a cloudlet that go through IPsec: the route servers whose hosts have
+        enrolled; for such a host, all cloudlets that have."""
+        if not cloudlet.enrolled or not (hosts := self.hosts):
+            return ()
+        if not self.is_host(cloudlet):
+            return hosts
+        return tuple(c for c in self.cloudlets.values() if c.enrolled and not self.is_host(c))
 
     def flavour(self, endpoint: str) -> Flavour:
         """The flavour an endpoint inherits from its cloudlet's PE."""
@@ -186,7 +211,7 @@ def concerned(old: Intent, new: Intent) -> frozenset[str]:
     All of an endpoint but its tenant's consent never changes once made, so a desired state differs when the cloudlet's
     own endpoints in force, its state, or the set of its endpoints' remotes do. Costs work in proportion to the pools
     that changed, not to the region."""
-    names = set(_own_changes(old, new))
+    names = {*_own_changes(old, new), *_of_hosts(old, new)}
     if old.revoked or new.revoked:
         silent = {name for name in names if name in old.revoked and name in new.revoked}
         return frozenset(names - silent | _of_revoked(old, new))
@@ -235,13 +260,23 @@ def _of_revoked(old: Intent, new: Intent) -> set[str]:
     }
 
 
+def _of_hosts(old: Intent, new: Intent) -> Iterator[str]:
+    """Those whose BGP goes through IPsec to others than before."""
+    for name in changed(old.cloudlets, new.cloudlets) if new.route_servers else ():
+        both = [(intent, intent.cloudlets.get(name)) for intent in (old, new)]
+        ends = [(c.vtep, intent.is_host(c)) if c is not None and c.enrolled else None for intent, c in both]
+        if ends[0] != ends[1]:
+            others = {other.name for intent, cloudlet in both if cloudlet for other in intent.protected(cloudlet)}
+            yield from others | {name} if others else ()
+
+
 def _own_changes(old: Intent, new: Intent) -> Iterator[str]:
     for name in {*changed(old.endpoints, new.endpoints), *turned(old, new)}:
         if _in_force(old, name) != _in_force(new, name):
             yield _cloudlet_of(name, old, new)
     for name in changed(old.cloudlets, new.cloudlets):
         before, after = old.cloudlets.get(name), new.cloudlets.get(name)
-        if before is None or after is None or before.speaks != after.speaks:
+        if before is None or after is None or old.has_pe(before) != new.has_pe(after):
             yield name
 
 

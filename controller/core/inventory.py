@@ -46,8 +46,13 @@ class Cloudlet:
 
     @property
     def speaks(self) -> bool:
-        """Whether route servers accept a BGP session from it."""
+        """Whether it takes part: route servers accept a BGP session from its PE, if it has one (`Intent.has_pe`)."""
         return self.state in (State.ACTIVE, State.DRAINING) and not self.revoked
+
+    @property
+    def enrolled(self) -> bool:
+        """Whether it takes part and has an agent."""
+        return self.speaks and self.credential is not None
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,8 @@ def candidates(intent: Intent, cloudlet: str) -> Candidates:
     """Whom a cloudlet probes, by name: those it shares a pool with, and those that are near. Only active ones probe and
     are probed; who probes somebody is probed by them too. Costs work in proportion to those found."""
     policy, own = intent.policy.neighbours, intent.cloudlets[cloudlet]
-    names = sorted(set(_candidates(intent, cloudlet)) - {cloudlet}) if own.state is State.ACTIVE else []
+    probes = own.state is State.ACTIVE and not intent.is_host(own)
+    names = sorted(set(_candidates(intent, cloudlet)) - {cloudlet}) if probes else []
     found = (intent.cloudlets[name] for name in names)
     return Candidates(
         cloudlet=cloudlet,
@@ -61,7 +62,9 @@ def candidates(intent: Intent, cloudlet: str) -> Candidates:
         probe_seconds=policy.probe_seconds,
         report_seconds=report_seconds(policy),
         echoes=policy.echoes,
-        candidates=[Candidate(cloudlet=c.name, vtep=c.vtep) for c in found if c.state is State.ACTIVE],
+        candidates=[
+            Candidate(cloudlet=c.name, vtep=c.vtep) for c in found if c.state is State.ACTIVE and not intent.is_host(c)
+        ],
     )
 
 

@@ -50,9 +50,9 @@ def permits(of: Endpoint, cloudlet: Cloudlet) -> wire.Permits:
 
 
 def rule_set(intent: Intent, asn: int) -> wire.RuleSet:
-    """The whole rule set. Cloudlets that may not speak yet are not in it, nor endpoints that are held back: default
-    deny."""
-    peers = {name: c for name, c in intent.cloudlets.items() if c.speaks}
+    """The whole rule set. Cloudlets that may not speak yet are not in it, nor the hosts of route servers, nor endpoints
+    that are held back: default deny."""
+    peers = {name: c for name, c in intent.cloudlets.items() if intent.has_pe(c)}
     endpoints = {name: e for name, e in intent.endpoints.items() if e.cloudlet in peers and not intent.held(name)}
     return wire.RuleSet(
         generation=intent.generation,
@@ -138,7 +138,7 @@ def apply(rules: wire.RuleSet, ops: list[wire.Operation], generation: int) -> wi
 
 def _speaks(intent: Intent, cloudlet: str) -> bool:
     found = intent.cloudlets.get(cloudlet)
-    return found is not None and found.speaks
+    return found is not None and intent.has_pe(found)
 
 
 def _same(old: Intent, new: Intent, name: str, asn: int) -> bool:

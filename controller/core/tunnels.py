@@ -46,9 +46,11 @@ def pair(one: str, other: str) -> Pair:
 
 
 def peers(intent: Intent, cloudlet: str) -> frozenset[str]:
-    """The cloudlets that this one shares a pool with."""
+    """The cloudlets that this one shares a pool with, and the other ends of its BGP, if that is protected."""
     own = intent.endpoints_of.get(cloudlet, ())
     names = {intent.endpoints[name].cloudlet for endpoint in own for name in intent.remotes(endpoint.name)}
+    if (present := intent.cloudlets.get(cloudlet)) is not None:
+        names |= {other.name for other in intent.protected(present)}
     return frozenset(names - {cloudlet})
 
 
@@ -68,5 +70,6 @@ def turns(intent: Intent, words: Iterable[Word], raised: Collection[Pair], now: 
             yield Turn(both, "up", max(end.since for end in ends), f"the tunnel between {one} and {other} is back")
         elif both not in raised and needed and missing and now - missing[0].since > ALARM:
             reasons = "; ".join(sorted({f"{end.cloudlet}: {end.why}" for end in missing if end.why}))
-            text = f"no tunnel between {one} and {other}, which share a pool" + (f" ({reasons})" if reasons else "")
+            what = "for BGP" if {one, other} & {host.name for host in intent.hosts} else "though they share a pool"
+            text = f"no tunnel between {one} and {other}, {what}" + (f" ({reasons})" if reasons else "")
             yield Turn(both, "down", missing[0].since, text)

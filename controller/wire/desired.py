@@ -6,6 +6,8 @@ with `Last-Event-ID: N` gets the current document at once if its version differs
 
 from hashlib import blake2b
 
+from pydantic import Field
+
 from controller.wire.flavours import Flavour
 from controller.wire.model import Message
 
@@ -62,10 +64,19 @@ class Endpoint(Message):
     gateway6: str | None = None
 
 
+class Protected(Message):
+    """The other end of a BGP session that goes through IPsec or not at all. `name` is what it has to prove, and is the
+    cloudlet's or the route server's; `address` is where it is."""
+
+    name: str
+    address: str
+
+
 class Desired(Message):
     """All that one cloudlet should be, at rule set `generation`. `version` counts documents of this cloudlet.
 
     `asn` and `router_id` configure the PE's BGP speaker; `vtep` is the local end of every tunnel and of BGP sessions.
+    The host of a route server has neither speakers nor endpoints, and everybody as `protected`.
     """
 
     version: int
@@ -76,6 +87,7 @@ class Desired(Message):
     vtep: str
     speakers: list[Speaker]
     endpoints: list[Endpoint]
+    protected: list[Protected] = Field(default=[])
 
 
 GATEWAYS = "02:57"

@@ -20,7 +20,7 @@ from agents.identity import x509 as agent_x509
 from agents.identity.identity import CERTIFICATE, CHAIN, CRL, KEY
 from agents.ipsec import Intent, Peer
 from agents.ipsec.daemon import configuration
-from agents.ipsec.guard import GUARD
+from agents.ipsec.guard import guard
 from agents.ipsec.strongswan import Strongswan
 from controller.trust import x509
 from controller.trust.authority import Reason, Revoked
@@ -31,6 +31,8 @@ CHARON = Path("/usr/lib/ipsec/charon")
 VTEPS = {"c1": "192.0.2.1", "c2": "192.0.2.2"}
 LAN = {"c1": "172.16.0.1", "c2": "172.16.0.2"}
 Lay = Callable[[Namespace, str, Namespace, str], None]
+
+GUARD = guard()
 
 PLAIN = "udp port 4789"
 """What must never be on the wire (pcap-filter)."""

@@ -13,20 +13,22 @@ from controller.trust.builtin import BuiltIn
 from lab import daemons
 from lab.paths import LAB
 from lab.patience import until
+from lab.plan import hosts
 from lab.region import Region
 from lab.rest import Rest
-from tests.integration.encrypted_region import BOTH, tunnels
+from tests.integration.encrypted_region import BOTH
 
 AUTHORITY = LAB / "controller" / "authority"
 
 
 @dataclass(frozen=True)
 class Sessions:
-    """What must not begin anew: BGP at the route servers, the agents' streams, tunnels."""
+    """What must not begin anew: BGP at the route servers; how often agents have logged that their stream or a tunnel
+    came or went."""
 
     bgp: dict[tuple[str, str], str]
     streams: dict[str, int]
-    tunnels: dict[tuple[str, str], str]
+    tunnels: dict[str, int]
 
 
 class Rotation:
@@ -35,6 +37,7 @@ class Rotation:
     def __init__(self, region: Region, rest: Rest) -> None:
         self.region, self.rest = region, rest
         self.cloudlets = region.topology.cloudlets
+        self.members = [*hosts(region.topology, region.plan), *self.cloudlets]
 
     def ca(self, *words: str) -> None:
         """As an operator does it."""
@@ -44,12 +47,16 @@ class Rotation:
         servers = self.rest.get("/route-servers")["items"]
         bgp = {(s["name"], p["peer"]): f"{p['state']} {p['since']}" for s in servers for p in s["sessions"]}
         assert len(bgp) == 2 * len(self.cloudlets)
-        logs = {c.name: (LAB / c.name / "agent.log").read_text() for c in self.cloudlets}
-        streams = {name: len(re.findall("controller: ", text)) for name, text in logs.items()}
-        return Sessions(bgp, streams, {ends: t["since"] for ends, t in tunnels(self.rest).items()})
+        logs = {member.name: (LAB / member.name / "agent.log").read_text() for member in self.members}
+        streams, tunnels = (
+            {name: len(re.findall(what, text)) for name, text in logs.items()}
+            for what in ("controller: ", "tunnel to ")
+        )
+        assert min(streams.values()) > 0 and min(tunnels.values()) > 0, "this is how it is told"
+        return Sessions(bgp, streams, tunnels)
 
     def identities(self) -> list[Path]:
-        return [LAB / c.name / "state" / "identity" for c in self.cloudlets]
+        return [LAB / member.name / "state" / "identity" for member in self.members]
 
     def certificates(self) -> list[str]:
         return [(identity / CERTIFICATE).read_text() for identity in self.identities()]

@@ -5,6 +5,8 @@ without, to see it leave.
 """
 
 import asyncio
+import socket
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,10 @@ from agents.ipsec.connections import CHILD, Connection, connections
 from agents.ipsec.daemon import DEAD
 from agents.ipsec.doubt import LIMIT
 from agents.ipsec.drops import drops
-from agents.ipsec.guard import GUARD, OPEN
+from agents.ipsec.guard import OPEN, guard
 from agents.ipsec.tunnel import Intent, State
 from tests.integration import ipsec_site
-from tests.integration.ipsec_site import PLAIN, Authority, Sites, eventually, sites
+from tests.integration.ipsec_site import GUARD, PLAIN, VTEPS, Authority, Site, Sites, eventually, sites
 
 reason = ipsec_site.usable()
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(reason is not None, reason=reason or "")]
@@ -224,6 +226,45 @@ async def test_vxlan_from_outside_does_not_get_in(tmp_path: Path, guard: str) ->
             await asyncio.sleep(0.5)
         assert plain, "nothing was sent"
         assert (two.one.heard() == before) is (guard == GUARD)
+
+
+@pytest.mark.parametrize("protected", [True, False], ids=["protected", "open"])
+async def test_bgp_goes_through_the_tunnel_alone(tmp_path: Path, protected: bool) -> None:
+    """Neither end sends it in the clear, nor takes it that way."""
+    async with sites(tmp_path) as two:
+
+        async def shut(site: Site) -> None:
+            await site.guard(guard([VTEPS[site.other]] if protected else []))
+
+        def connects() -> bool:
+            with two.one.space.entered(), socket.socket() as link:
+                link.settimeout(1)
+                link.bind((two.one.vtep, 0))
+                return link.connect_ex((two.two.vtep, 179)) == 0
+
+        async def opens() -> bool:
+            return await asyncio.to_thread(connects)
+
+        for site in (two.one, two.two):
+            await shut(site)
+        serve = "import socket, time; s = socket.create_server(('0.0.0.0', 179)); time.sleep(60)"
+        two.two.space.spawn(sys.executable, "-c", serve, log=tmp_path / "server")
+        await eventually("listens", lambda: ":179" in two.two.space.run("ss -ltn"))
+        with two.wire("tcp port 179") as plain:
+            assert await opens() is not protected
+            await joined(two)
+            assert await opens()
+            two.two.kill()
+            await asyncio.sleep(0.2)
+            assert not await opens(), "the tunnel's way is not the wire"
+        assert (plain == []) is protected, plain[:3]
+        for site in (two.one, two.two):
+            site.want()
+        await eventually("idle", two.one.idle)
+        await two.one.guard()
+        with two.wire("tcp port 179 ") as plain:
+            assert await opens() is not protected
+        assert plain, "it was sent"
 
 
 # --- Nothing is lost

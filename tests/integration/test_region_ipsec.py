@@ -1,5 +1,5 @@
-"""A whole region whose cloudlets encrypt: no VXLAN and nothing of the API passes the emulated WAN in the clear, and
-nothing at all between two cloudlets, whatever fails."""
+"""A whole region whose cloudlets encrypt: no VXLAN, no BGP and nothing of the API passes the emulated WAN in the clear,
+whatever fails."""
 
 import subprocess
 import time
@@ -13,7 +13,7 @@ from lab.patience import until
 from lab.region import Region
 from lab.rest import Json, Rest
 from tests.integration import encrypted_region
-from tests.integration.encrypted_region import BOTH, chatter, pinged, reach, tunnels, up, wire
+from tests.integration.encrypted_region import BGP, BOTH, bgp, chatter, pinged, reach, tunnels, up, wire
 
 reason = encrypted_region.usable()
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(reason is not None, reason=reason or "")]
@@ -99,6 +99,27 @@ def test_a_tunnel_that_is_cut_is_not_gone_round(region: Region, rest: Rest) -> N
         region.execute("core", ["nft", "delete", "table", "ip", "weft-cut"], check=True)
         until(lambda: pinged(region), lambda: tunnels(rest), 60)
     until(lambda: up(rest) == BOTH, lambda: tunnels(rest), 40)
+
+
+def test_bgp_comes_back_by_its_tunnel(region: Region, rest: Rest) -> None:
+    """The other route server has it meanwhile, so nobody loses a ping."""
+
+    def sessions() -> set[tuple[str, str]]:
+        servers = rest.get("/route-servers")["items"]
+        return {(s["name"], p["peer"]) for s in servers for p in s["sessions"] if p["state"].lower() == "established"}
+
+    def well() -> bool:
+        return bgp(rest) == BGP and len(sessions()) == len(BGP) / 2
+
+    until(well, lambda: (tunnels(rest), sessions()), 30)
+    for name in ("rs1-charon", "rs1-agent", "rs1", "c1-gobgpd"):
+        with wire(region), chatter(region) as lost:
+            region.processes[name].kill()
+            time.sleep(2)
+            region.processes[name].start()
+            time.sleep(2)
+            until(well, lambda: (tunnels(rest), sessions()), 60)
+        assert lost == [0, 0, 0, 0], name
 
 
 def test_without_the_controller_it_goes_on(region: Region, rest: Rest) -> None:

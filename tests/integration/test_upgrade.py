@@ -100,7 +100,7 @@ def test_upgrade_of_the_route_servers(region: Region) -> None:
 
 def test_upgrade_of_a_route_server_that_cannot_read_its_state(region: Region) -> None:
     """The way back, in its worst form: the older program refuses what the newer one wrote."""
-    state = LAB / "rs1" / "state"
+    state = LAB / "rs1" / "rules"
 
     def step() -> None:
         process = region.processes["rs1"]

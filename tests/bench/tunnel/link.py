@@ -13,11 +13,11 @@ from pathlib import Path
 
 from agents.ipsec import mtu
 from agents.ipsec.device import QUEUE
-from agents.ipsec.guard import DEVICE, GUARD, OPEN
+from agents.ipsec.guard import DEVICE, OPEN
 from tests.bench.tunnel import processors, stream
 from tests.bench.tunnel.wan import wan
 from tests.integration.agent_namespaces import wait_for
-from tests.integration.ipsec_site import LAN, Site, Sites, eventually, sites
+from tests.integration.ipsec_site import GUARD, LAN, Site, Sites, eventually, sites
 
 MBIT, RTT_MS = 350.0, 50.0
 RISE = 10

@@ -9,7 +9,10 @@ from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
 from controller.core.refusals import Refused
 from controller.wire.flavours import Flavour
 
-CLOUDLETS, LANS, POOLS = 5, 2, 3
+CLOUDLETS, LANS, POOLS = 6, 2, 3
+SERVERS = {"c5": "192.0.2.6"}
+"""c5 is the host of a route server."""
+
 PREFIXES = [f"10.{i}.0.0/24" for i in range(8)] + ["10.1.0.128/25", "10.0.0.0/15"]
 
 
@@ -31,7 +34,7 @@ def flavour(cloudlet: int) -> Flavour:
 
 def founded() -> Intent:
     """All cloudlets active, all pools there, nobody in them."""
-    intent = Intent()
+    intent = Intent(route_servers=SERVERS)
     for number in range(CLOUDLETS):
         wanted = Cloudlet(f"c{number}", flavour(number), f"192.0.2.{number + 1}")
         intent = edits.add_cloudlet(intent, wanted, ["192.0.2.200"])

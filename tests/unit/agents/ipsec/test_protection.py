@@ -9,8 +9,9 @@ import pytest
 from agents.fence.nft import NftError
 from agents.ipsec import Protection, protection
 from agents.ipsec.drops import Drops
-from agents.ipsec.guard import GUARD, OPEN
+from agents.ipsec.guard import OPEN, guard
 from agents.settings import IpsecSettings
+from controller.wire.desired import Protected
 from tests.unit.agents.desires import desired, endpoint, remote
 
 LAN = endpoint(1, remotes=[remote(endpoint(2)), remote(endpoint(3))])
@@ -24,13 +25,24 @@ async def test_off_it_changes_nothing(tmp_path: Path) -> None:
     off = Protection(None, tmp_path, changed)
     state = desired(LAN)
     off.intend(state)
-    assert off.fit(state) is state and off.guard == OPEN and off.problems(LAN) == [] and off.awaited == frozenset()
+    assert (
+        off.fit(state) is state and off.guard(state) == OPEN and off.problems(LAN) == [] and off.awaited == frozenset()
+    )
     assert off.report() is None
 
 
 async def test_on_lans_are_shorter_and_the_guard_is_up(tmp_path: Path) -> None:
     on = Protection(IpsecSettings(), tmp_path, changed)
-    assert [e.mtu for e in on.fit(desired(LAN)).endpoints] == [1350] and on.guard == GUARD
+    assert [e.mtu for e in on.fit(desired(LAN)).endpoints] == [1350] and on.guard(desired(LAN)) == guard()
+
+
+async def test_protected_bgp_is_guarded_and_has_tunnels(tmp_path: Path) -> None:
+    on, off = (Protection(settings, tmp_path, changed) for settings in (IpsecSettings(), None))
+    state = desired(LAN).model_copy(update={"protected": [Protected(name="rs1", address="198.51.100.1")]})
+    assert on.guard(state) == guard(["198.51.100.1"]) and off.guard(state) == OPEN
+    on.intend(state)
+    report = on.report()
+    assert report is not None and [t.cloudlet for t in report.tunnels] == ["ce2", "ce3", "rs1"]
 
 
 async def test_what_the_guard_drops_is_looked_at_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from agents.ipsec import Intent, Peer, intent, mtu
 from agents.ipsec.connections import CHILD, ESP, IKE, PREFIX, connections, leads, name
 from agents.ipsec.credentials import CredentialsError, read
 from agents.ipsec.daemon import DEAD, configuration
-from agents.ipsec.guard import GUARD
+from agents.ipsec.guard import guard
 from tests.unit.agents.desires import desired, endpoint, remote
 
 sites = st.integers(min_value=2, max_value=250)
@@ -120,9 +120,13 @@ def test_the_backend_is_the_kernels_or_charons_own() -> None:
 
 
 def test_the_guard_is_one_table_that_replaces_itself() -> None:
-    assert GUARD.count("{") == GUARD.count("}") and "delete" not in GUARD, "its counters go on"
-    assert [GUARD.count(f"flush chain inet weft-ipsec {chain}\n") for chain in ("output", "input")] == [1, 1]
-    assert GUARD.count("udp dport 4789") == 4 and GUARD.count(" drop\n") == 2
+    text = guard(["192.0.2.9", "192.0.2.8", "192.0.2.9"])
+    assert text.count("{") == text.count("}") and "delete" not in text, "its counters go on"
+    flushed = ("chain inet weft-ipsec output", "chain inet weft-ipsec input", "set inet weft-ipsec protected")
+    assert [text.count(f"flush {what}\n") for what in flushed] == [1, 1, 1]
+    assert text.count("udp dport 4789") == 4 and text.count("port 179 ") == 4 and text.count(" drop\n") == 6
+    assert text.endswith("add element inet weft-ipsec protected { 192.0.2.8, 192.0.2.9 }\n")
+    assert "add element" not in guard()
 
 
 # --- Credentials
