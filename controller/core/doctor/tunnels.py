@@ -21,14 +21,16 @@ def compare_tunnels(cloudlets: Sequence[Cloudlet]) -> Iterator[Difference]:
         if ipsec.problem:
             yield Difference(where, name, "no problem", ipsec.problem, f"{name} cannot encrypt: {ipsec.problem}.")
         remotes = {r.cloudlet for e in cloudlet.desired.endpoints for r in e.remotes if r.vtep != cloudlet.desired.vtep}
+        speaking = {protected.name for protected in cloudlet.desired.protected}
         found = {tunnel.cloudlet: tunnel for tunnel in ipsec.tunnels}
-        for peer in sorted(remotes):
+        for peer in sorted(remotes | speaking):
             tunnel = found.get(peer)
-            if tunnel is not None and (tunnel.state == "up" or tunnel.age <= MAKING):
+            if tunnel is not None and (tunnel.state == "up" or tunnel.age < MAKING):
                 continue
             state = tunnel.state if tunnel is not None else "none"
             why = f": {tunnel.why}" if tunnel is not None and tunnel.why else ""
             if peer in known - encrypts:
                 why += f"; {peer} does not say that it encrypts"
-            text = f"{name} has no encrypted tunnel to {peer}, with which it shares a pool{why}."
+            what = "with which it shares a pool" if peer in remotes else "and BGP with it goes through one"
+            text = f"{name} has no encrypted tunnel to {peer}, {what}{why}."
             yield Difference(where, f"tunnel to {peer}", "up", state, text)

@@ -6,6 +6,8 @@ import pytest
 
 from controller.core import edits
 from controller.core.desired import Fabric, desired
+from controller.core.doctor.kernels import Cloudlet as Diagnosed
+from controller.core.doctor.tunnels import compare_tunnels
 from controller.core.intent import Cloudlet, Endpoint, Intent, State, concerned
 from controller.core.refusals import Refused
 from controller.core.rulesets import operations, rule_set
@@ -125,3 +127,12 @@ async def test_from_the_invitation_to_the_tunnel(controller: Controller) -> None
     [event] = [e for e in (await controller.get("/events"))["items"] if e["type"] == "tunnel-down"]
     assert event["text"].startswith(f"no tunnel between c1 and {server.name}, for BGP")
     assert [peer.name for peer in controller.region.changes.rules().peers] == ["c1"]
+
+
+@pytest.mark.parametrize(("age", "told"), [(1.9, False), (2.0, True)], ids=["being made", "missing"])
+def test_the_doctor_names_a_tunnel_that_bgp_lacks(age: float, told: bool) -> None:
+    missing = IpsecTunnel(cloudlet="rs1", local="192.0.2.1", remote=SERVERS["rs1"], state="down", age=age)
+    document = desired(REGION, PES["c1"], FABRIC)
+    report = kernel(document).model_copy(update={"ipsec": Ipsec(tunnels=[missing])})
+    found = [d.text for d in compare_tunnels([Diagnosed(document, report, connected=True)])]
+    assert found == (["c1 has no encrypted tunnel to rs1, and BGP with it goes through one."] if told else [])
