@@ -99,11 +99,6 @@ class Journal:
                 log.warning("%d events cannot be written yet: %s", len(self._batch), away)
                 await asyncio.sleep(RETRY)
 
-    @property
-    def idle(self) -> bool:
-        """Whether everything that was noted is written, or was dropped."""
-        return self._queue.empty() and not self._batch
-
     async def flush(self) -> None:
         """Writes what is left, when the controller stops and `run` does not work any more."""
         batch = self._batch + [self._queue.get_nowait() for _ in range(self._queue.qsize())]

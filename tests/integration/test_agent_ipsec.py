@@ -151,8 +151,7 @@ async def test_others_prove_their_names_and_go_on(tmp_path: Path) -> None:
             await asyncio.sleep(LIMIT + 3)
         assert two.one.up and two.two.up
         assert all(lost <= 2 for _, lost in counted.values()), counted
-        proofs = two.one.log().count("authentication of 'c2'")
-    assert proofs in (2, 3), "once for the tunnel, and once again, or twice if the first came after FOLLOW seconds"
+        assert two.one.log().count("authentication of 'c2'") == 2, "once for the tunnel, and once again"
 
 
 # --- Nothing leaves in the clear

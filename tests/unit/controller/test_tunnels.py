@@ -53,7 +53,8 @@ async def listed(controller: Controller, **query: Any) -> dict[tuple[str, str], 
 
 
 async def events(controller: Controller) -> list[dict[str, Any]]:
-    await eventually(lambda: controller.region.journal.idle)
+    journal = controller.region.journal
+    await eventually(lambda: journal._queue.empty() and not journal._batch)
     kinds = ("tunnel-", "plaintext-")
     return [e for e in (await controller.get("/events", limit=1000))["items"] if e["type"].startswith(kinds)]
 
