@@ -13,6 +13,9 @@ from controller.wire.desired import GATEWAYS as GATEWAYS
 VXLAN_PORT = 4789
 """IANA's UDP port for VXLAN (RFC 7348)."""
 
+BGP_PORT = 179
+"""IANA's TCP port for BGP (RFC 4271)."""
+
 PROTOCOL = 87
 """Our routing protocol number in `ip route`: marks the routes that the agent put in."""
 

@@ -8,7 +8,7 @@ way too, so frames that somebody outside makes up do not get in.
 
 from collections.abc import Iterable
 
-from agents.kernel import VXLAN_PORT
+from agents.kernel import BGP_PORT, VXLAN_PORT
 
 FAMILY, TABLE = "inet", "weft-ipsec"
 DEVICE = "ipsec0"
@@ -16,8 +16,6 @@ DEVICE = "ipsec0"
 
 OPEN = f"table {FAMILY} {TABLE}\ndelete table {FAMILY} {TABLE}\n"
 """Takes the guard out, if it is there."""
-
-BGP_PORT = 179
 
 
 def guard(protected: Iterable[str] = ()) -> str:

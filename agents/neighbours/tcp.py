@@ -6,9 +6,8 @@ import socket
 import struct
 import time
 
+from agents.kernel import BGP_PORT
 from controller.wire.neighbours import Method
-
-PORT = 179
 
 
 class Tcp:
@@ -16,7 +15,7 @@ class Tcp:
 
     method: Method = "tcp"
 
-    def __init__(self, vtep: str, port: int = PORT) -> None:
+    def __init__(self, vtep: str, port: int = BGP_PORT) -> None:
         self._vtep, self._port = vtep, port
 
     def close(self) -> None:

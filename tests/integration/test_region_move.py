@@ -19,6 +19,8 @@ pytestmark = pytest.mark.lab
 DOWN, UP = 1_000_000, 200_000
 """Bytes a second."""
 
+STAY = ROOT / "lab/topologies/soak.policy.yaml"
+
 
 @pytest.fixture(scope="module")
 def region() -> Iterator[Region]:
@@ -29,6 +31,14 @@ def region() -> Iterator[Region]:
             phase(print)
         found.execute("m1", ["ip", "mptcp", "limits", "set", "subflows", "8", "add_addr_accepted", "8"], check=True)
         yield found
+
+
+@pytest.fixture
+def asked_for(region: Region, rest: Rest) -> Iterator[None]:
+    """The VM moves when somebody says so, and does not follow its device by itself."""
+    rest.apply_policy(STAY.read_text(), STAY.name)
+    yield
+    region.apply_policy()
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +60,7 @@ def ended(rest: Rest, move: str) -> Json:
     return found
 
 
+@pytest.mark.usefixtures("asked_for")
 def test_a_connection_survives_a_move_there_and_back(region: Region, rest: Rest, tmp_path: Path) -> None:
     stream = work.Stream(region.namespace("m1"), rest.get("/vms/v1")["address"], tmp_path / "stream", down=DOWN, up=UP)
     try:
@@ -93,6 +104,7 @@ def test_the_vm_follows_its_device_by_itself(region: Region, rest: Rest, tmp_pat
     assert verdict.intact and verdict.mptcp, verdict
 
 
+@pytest.mark.usefixtures("asked_for")
 def test_a_connection_without_mptcp_lives_where_the_address_is_kept(region: Region, rest: Rest, tmp_path: Path) -> None:
     """The VM goes to the other cloudlet of its pool and comes back, with the address that it has."""
     before = rest.get("/vms/v1")
