@@ -82,7 +82,8 @@ async def _work(settings: Settings, state: State) -> None:
 
     async with Controller(*map(str, settings.controller)) as controller:
         try:
-            identity = Identity(settings.cloudlet, controller, settings.state_dir / "identity")
+            directory = settings.state_dir / "identity"
+            identity = Identity(settings.cloudlet, controller, directory, settings.identity_group)
             kept = await credential(controller, state, identity, settings.cloudlet, settings.token_file, _version())
         except EnrolmentError as error:
             raise CannotStart(str(error)) from error

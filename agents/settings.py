@@ -58,13 +58,14 @@ class Settings(_Table):
 
     `controller` is its URL, or a list of the URLs of its replicas, in the order in which they are tried; `token_file`
     holds the one-time enrolment token (read at the first start only), `state_dir` keeps the credential, the last
-    desired state and the leases.
+    desired state and the leases. `identity_group` may read key and certificate below it: that of a route server here.
     """
 
     cloudlet: str = Field(min_length=1, max_length=63)
     controller: tuple[HttpUrl, ...] = Field(min_length=1)
     token_file: Path
     state_dir: Path
+    identity_group: str | None = None
     bgp: BgpSettings = BgpSettings()
     gobgp: GobgpSettings = GobgpSettings()
     frr: FrrSettings = FrrSettings()

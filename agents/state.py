@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import shutil
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,10 +20,29 @@ class State:
 
     def __init__(self, directory: Path, cloudlet: str) -> None:
         self._directory, self._cloudlet = directory, cloudlet
+        self._readers: str | None = None
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StateError(f"state_dir {directory}: {error.strerror}") from error
+
+    def open_to(self, readers: str | None) -> None:
+        """The group that may read the directory and every file in it besides, from now on; None: nobody may."""
+        self._readers = readers
+        for path in (self._directory, *self._directory.iterdir()):
+            self._share(path)
+
+    def _share(self, path: Path) -> None:
+        try:
+            if self._readers is not None:
+                shutil.chown(path, group=self._readers)
+            mode = 0o750 if path.is_dir() else 0o640
+            path.chmod(mode if self._readers is not None else mode & 0o700)
+        except LookupError:
+            raise StateError(f"identity_group: there is no group {self._readers}") from None
+        except OSError as error:
+            whom = f" for group {self._readers}" if self._readers else ""
+            raise StateError(f"{path}: cannot be opened{whom}: {error.strerror}") from error
 
     def credential(self) -> str | None:
         """What enrolment gave; None before. Raises StateError if the file belongs to another cloudlet."""
@@ -96,6 +116,8 @@ class State:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
+            if self._readers is not None:
+                self._share(fresh)
             fresh.replace(path)
         except OSError as error:
             raise StateError(f"{path}: {error.strerror}") from error

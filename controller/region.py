@@ -53,6 +53,7 @@ from controller.tokens import Tokens
 from controller.trials import keep_time
 from controller.trust.authority import AuthorityAway
 from controller.trust.builtin import BuiltIn
+from controller.trust.caller import Caller
 from controller.trust.listener import Listener
 from controller.tunnels import Tunnels
 from controller.usage import Stocks
@@ -102,6 +103,7 @@ class Region:
     revocations: RevocationList
     proofs: Proofs
     listener: Listener | None
+    caller: Caller | None
     session_keys: SessionKeeper
 
     @property
@@ -182,6 +184,7 @@ def _region(settings: Settings) -> Region:
     secret = read_secret(settings.session_secret_file, "WEFT_SESSION_SECRET_FILE")
     if authority is not None and settings.agent_listen:
         listener = Listener(authority, lifetime, lambda reason: refusals.note("agents", reason))
+    revocations = RevocationList(certified, agents, replicas)
     changes.waiting.observe = metrics.change_seconds.observe
     return Region(
         settings=settings,
@@ -216,8 +219,9 @@ def _region(settings: Settings) -> Region:
         certificates=certified,
         proofs=Proofs(database, refusals, tls_only=settings.agent_tls_only),
         listener=listener,
+        caller=Caller(authority, revocations.document) if authority is not None else None,
         session_keys=SessionKeeper(database, secret, lambda: changes.intent, agents, bell),
-        revocations=RevocationList(certified, agents, replicas),
+        revocations=revocations,
     )
 
 
@@ -243,8 +247,9 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
         if region.leadership.leading:  # one voice is enough
             await journal.turned(server, reachable, reason)
 
+    tls = region.caller.context if region.caller is not None else None
     for server in settings.route_servers:
-        client = RouteServerClient(server, token, settings.agent_timeout)
+        client = RouteServerClient(server, token, settings.agent_timeout, tls)
         changes.route_servers.append(
             Propagation(
                 server.name,
@@ -275,6 +280,8 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
     works.append(region.revocations.watch(lambda: _another(region)))
     if region.listener is not None:
         works.append(region.listener.run())
+    if region.caller is not None:
+        works.append(region.caller.run())
     tasks = [asyncio.create_task(work) for work in works]
     tasks.append(asyncio.create_task(region.neighbours.run(changes.waiting.stopping), name="neighbours"))
     tasks.append(asyncio.create_task(region.tunnels.run(), name="tunnels"))

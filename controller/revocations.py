@@ -63,7 +63,7 @@ class RevocationList:
         if self._certificates.authority is None:
             return None
         async with self._turn:
-            if self._made != (number := self._number):
+            if self._made != (number := self.number):
                 self._document, self._made = Revocations(crl=await self._certificates.crl()), number
             return self._document
 

@@ -57,9 +57,12 @@ class ServerEvent:
 
 
 class RouteServerClient:
-    """Calls over kept-alive connections; `timeout` in seconds. Every call may raise Unreachable."""
+    """Calls over kept-alive connections; `timeout` in seconds. `tls` says whom to believe where the URL is https: by
+    itself, whom every program of this machine believes. Every call may raise Unreachable."""
 
-    def __init__(self, server: RouteServerSettings, token: str | None, timeout: float) -> None:
+    def __init__(
+        self, server: RouteServerSettings, token: str | None, timeout: float, tls: ssl.SSLContext | None = None
+    ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         limits = httpx.Limits(max_connections=20, max_keepalive_connections=8, keepalive_expiry=60)
         self._client = httpx.AsyncClient(
@@ -68,7 +71,7 @@ class RouteServerClient:
             limits=limits,
             timeout=httpx.Timeout(timeout, connect=min(1.0, timeout)),
             trust_env=False,
-            verify=_authorities(),
+            verify=tls or _authorities(),
         )
         self._permits = True
         self._told: tuple[RuleSet, RuleSet] | None = None
@@ -79,7 +82,7 @@ class RouteServerClient:
             limits=httpx.Limits(max_connections=WATCHERS),
             timeout=httpx.Timeout(SILENCE, connect=1.0, pool=1.0),
             trust_env=False,
-            verify=_authorities(),
+            verify=tls or _authorities(),
         )
 
     async def status(self) -> dict[str, Any]:

@@ -41,6 +41,8 @@ class Capture:
         self._directory = tempfile.TemporaryDirectory(prefix="capture-", dir=LAB)
         self.path = Path(self._directory.name) / "capture.pcap"
         argv = ["tcpdump", "-i", interface, "-n", "-s", "0" if whole else "256", "-U", "--immediate-mode", "-Z", "root"]
+        if whole:  # the kernel keeps room for the largest frame, however small it is: some 30 in the usual 2 MiB
+            argv += ["-B", "32768"]
         argv += ["-Q", direction, "-w", str(self.path), expression]
         self._errors = (Path(self._directory.name) / "errors").open("w+")
         self._process = subprocess.Popen(

@@ -38,9 +38,10 @@ def route_servers(topology: Topology, plan: Plan) -> dict[str, Record]:
                 *("--name", name, "--asn", str(topology.asn), "--router-id", plan.loopbacks[name]),
                 *("--listen", f"{plan.loopbacks[name]}:{BGP_PORT}"),
                 *("--control", f"{plan.loopbacks[name]}:{CONTROL_PORT}"),
+                *(("--identity", str(_directory(name) / "state/identity")) if topology.ipsec else ()),
                 *("--cluster-id", plan.loopbacks[name]),
                 *("--token-file", str(_control_token()), "--state", str(_directory(name) / "rules")),
-                *(("--twin", f"http://{plan.loopbacks[twin]}:{CONTROL_PORT}") if twin else ()),
+                *(("--twin", _control(topology, plan, twin)) if twin else ()),
             ],
         )
         for name in topology.route_servers
@@ -55,7 +56,7 @@ def controller(topology: Topology, plan: Plan) -> dict[str, Record]:
         {
             "name": name,
             "address": plan.loopbacks[name],
-            "control": f"http://{plan.loopbacks[name]}:{CONTROL_PORT}",
+            "control": _control(topology, plan, name),
         }
         for name in topology.route_servers
     ]
@@ -194,6 +195,11 @@ def missing() -> list[str]:
     """What has to be built or installed before a region can run."""
     wanted = [BIN / "weft-routeserver", BIN / "gobgpd", BIN / "wanrelay", FRR / "zebra", FRR / "bgpd"]
     return [str(path) for path in wanted if not path.is_file()]
+
+
+def _control(topology: Topology, plan: Plan, name: str) -> str:
+    """A route server's control API: over TLS where its host enrols."""
+    return f"{'https' if topology.ipsec else 'http'}://{plan.loopbacks[name]}:{CONTROL_PORT}"
 
 
 def _control_token() -> Path:

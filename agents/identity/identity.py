@@ -28,13 +28,14 @@ AUTHORITIES = "authorities.pem"
 
 
 class Identity:
-    """Files in `directory`; `changed` is called when others should look at them, or at `problem`, again. Raises
-    StateError if the directory cannot be used."""
+    """Files in `directory`, which the group `readers` may read as well; `changed` is called when others should look at
+    them, or at `problem`, again. Raises StateError if the directory cannot be used."""
 
-    def __init__(self, cloudlet: str, controller: Controller, directory: Path) -> None:
+    def __init__(self, cloudlet: str, controller: Controller, directory: Path, readers: str | None = None) -> None:
         self._cloudlet, self._controller = cloudlet, controller
         self.changed: Callable[[], None] = lambda: None
         self._files, self._directory = State(directory, cloudlet), directory
+        self._files.open_to(readers)
         self._wake = asyncio.Event()
         self._list: Revocations | None = None
         self._reason = "no answer yet"

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"weft/routeserver/engine"
+	"weft/routeserver/identity"
 	"weft/routeserver/ruleset"
 )
 
@@ -54,11 +55,15 @@ type Twin struct {
 	warned uint64
 }
 
-// New makes a twin that is reached at the base URL of its control API.
-func New(url, token string, e *engine.Engine) *Twin {
+// New makes a twin that is reached at the base URL of its control API; over TLS as `host` says, if there is one.
+func New(url, token string, e *engine.Engine, host *identity.Identity) *Twin {
+	transport := &http.Transport{IdleConnTimeout: time.Minute} // no proxy
+	if host != nil {
+		transport.DialTLSContext = host.Dial
+	}
 	return &Twin{
 		url: strings.TrimRight(url, "/"), token: token, engine: e, failed: errors.New("not asked yet"),
-		client: http.Client{Timeout: patience, Transport: &http.Transport{IdleConnTimeout: time.Minute}}, // no proxy
+		client: http.Client{Timeout: patience, Transport: transport},
 	}
 }
 

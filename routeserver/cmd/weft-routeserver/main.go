@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,6 +65,9 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("the control address %s cannot be bound: %w", o.control, innermost(err))
 	}
+	if o.identity != nil {
+		listener = tls.NewListener(listener, o.identity.Server())
+	}
 	stations := make([]*bmp.Station, len(o.stations))
 	for i, address := range o.stations {
 		stations[i] = bmp.New(o.bmp, address, e, log)
@@ -73,7 +77,7 @@ func run(ctx context.Context, o *options) error {
 	defer cancel()
 	rekey(base, o.passwords, sessions, log)
 	if o.twin != "" {
-		api.Twin = twin.New(o.twin, o.token, e)
+		api.Twin = twin.New(o.twin, o.token, e, o.identity)
 		go api.Twin.Run(base)
 	}
 	server := &http.Server{

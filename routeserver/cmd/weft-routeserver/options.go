@@ -18,6 +18,7 @@ import (
 
 	"weft/routeserver/bmp"
 	"weft/routeserver/engine"
+	"weft/routeserver/identity"
 	"weft/routeserver/session"
 	"weft/routeserver/wire"
 )
@@ -36,7 +37,8 @@ type options struct {
 	token       string
 	metrics     string // token
 	state       string
-	passwords   string // the file
+	identity    *identity.Identity // nil: the control API is in the clear
+	passwords   string             // the file
 	confirmWait time.Duration
 	lease       time.Duration
 	twin        string
@@ -60,6 +62,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	control := f.String("control", "127.0.0.1:9179", "`address:port` of the control API")
 	tokenFile := f.String("token-file", "", "`file` with the control API's bearer token (required)")
 	metricsToken := f.String("metrics-token-file", "", "`file` with a bearer token that opens /metrics and nothing else, for Prometheus")
+	host := f.String("identity", "", "`directory` where the agent of this host keeps its key and certificate (STATE_DIR/identity): the control API speaks TLS with them, and so does --twin with an https URL")
 	state := f.String("state", "", "`directory` that keeps the rule set (required)")
 	asn := f.Uint("asn", 65000, "AS `number` of the region; peers with another one are external")
 	routerID := f.String("router-id", "", "BGP identifier, an `IPv4 address` (default: that of --listen)")
@@ -111,6 +114,9 @@ func parse(args []string, output io.Writer) (*options, error) {
 	if *restart == 0 {
 		o.engine.StaleTime = 0
 	}
+	if *host != "" {
+		o.identity = identity.New(*host)
+	}
 	var err error
 	if o.engine.LongLived, err = longLived(*long); err != nil {
 		return nil, err
@@ -129,6 +135,8 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil, fmt.Errorf("--lease %s is less than %s, nor 0", *lease, 2*engine.Silence)
 	case *twin != "" && !isURL(*twin):
 		return nil, fmt.Errorf("--twin %q is not of the form http://address:port", *twin)
+	case *host != "" && strings.HasPrefix(*twin, "http:"):
+		return nil, fmt.Errorf("--twin %s is in the clear, and the token with it; with --identity it has to be https", *twin)
 	case *hold < 3*time.Second || *hold > 65535*time.Second:
 		return nil, fmt.Errorf("--hold-time %s is not between 3s and 65535s", *hold)
 	case *retry < time.Second:

@@ -1,10 +1,20 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"math/big"
+	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -181,4 +191,55 @@ func TestATwinWithTheSameRuleSetRenewsTheLease(t *testing.T) {
 	}
 	stop()
 	until(t, "the end of the lease", func() bool { return !accepts(bgp) })
+}
+
+// certify writes a host's certificate for the address of all tests, which is its own authority, into a directory.
+func certify(t *testing.T) (directory string, trusted *x509.CertPool) {
+	t.Helper()
+	directory = t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 76, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	for name, data := range map[string][]byte{
+		"certificate.pem": own, "chain.pem": own, "key.pem": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	} {
+		if err := os.WriteFile(filepath.Join(directory, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trusted = x509.NewCertPool()
+	trusted.AppendCertsFromPEM(own)
+	return directory, trusted
+}
+
+func TestAPairSpeaksTLS(t *testing.T) {
+	directory, trusted := certify(t)
+	_, twin, _ := daemon(t, disk(t, 7), "1ms", "--name", "rs2", "--identity", directory)
+	bgp, control, _ := daemon(t, t.TempDir(), "1ms", "--twin", "https://"+twin, "--identity", directory)
+	until(t, "BGP with the twin's rule set", func() bool { return accepts(bgp) })
+	if s := call(control, "GET", "/v1/status", ""); s != 400 {
+		t.Errorf("status %d in the clear", s)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, MaxVersion: tls.VersionTLS12}}}
+	if reply, err := client.Get("https://" + control + "/healthz"); err == nil {
+		_ = reply.Body.Close()
+		t.Error("TLS 1.2 will do")
+	}
+	client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}
+	reply, err := client.Get("https://" + control + "/healthz")
+	if err != nil || reply.StatusCode != http.StatusOK {
+		t.Fatalf("%v, %v", reply, err)
+	}
+	_ = reply.Body.Close()
 }

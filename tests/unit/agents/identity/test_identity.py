@@ -2,7 +2,9 @@
 
 import asyncio
 import base64
+import grp
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -92,6 +94,22 @@ def test_a_directory_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "identity").write_text("")
     with pytest.raises(StateError, match="state_dir"):
         Identity("c1", Door("http://nowhere"), tmp_path / "identity")
+
+
+def test_a_group_may_read_it_until_it_may_not(tmp_path: Path) -> None:
+    group, directory = grp.getgrgid(os.getgid()).gr_name, tmp_path / "identity"
+
+    def modes() -> dict[str, str]:
+        return {path.name: f"{path.stat().st_mode & 0o777:o}" for path in (directory, *directory.iterdir())}
+
+    Identity("c1", Door("http://nowhere"), directory).request()
+    assert modes() == {"identity": "700", "key.pem": "600"}
+    Identity("c1", Door("http://nowhere"), directory, group).request()
+    assert modes() == {"identity": "750", "key.pem": "640"}
+    Identity("c1", Door("http://nowhere"), directory)
+    assert modes() == {"identity": "700", "key.pem": "600"}
+    with pytest.raises(StateError, match="identity_group: there is no group weft-nobody"):
+        Identity("c1", Door("http://nowhere"), directory, "weft-nobody")
 
 
 async def test_a_controller_without_an_authority_is_left_alone(

@@ -1,0 +1,149 @@
+// Package identity is TLS with the certificate of the host: the files that its agent keeps (docs/identity.md), as they are
+// when a connection begins. Whoever is connected stays so when they change.
+package identity
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The files, all PEM. The key is not encrypted; the chain leads from the certificate to the root.
+const (
+	key         = "key.pem"
+	certificate = "certificate.pem"
+	chain       = "chain.pem"
+	authorities = "authorities.pem" // that are trusted; where there is no such file, the chain's
+	revoked     = "crl.pem"         // may be missing
+)
+
+// Identity is a directory with those files. They need not be there yet: without them no connection comes about.
+type Identity struct {
+	directory string
+
+	mu     sync.Mutex
+	stamps [3]stamp
+	own    *tls.Certificate
+}
+
+// stamp tells a file from the one that takes its place.
+type stamp struct {
+	size    int64
+	changed time.Time
+}
+
+// New is the identity of a directory.
+func New(directory string) *Identity { return &Identity{directory: directory} }
+
+// Server is how to answer: TLS 1.3, with the certificate as it is at the handshake.
+func (i *Identity) Server() *tls.Config {
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS13,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return i.certificate() },
+	}
+}
+
+// Dial connects to a server whose certificate is for the host or address that it is called by, comes from whom is trusted
+// here, and is not revoked.
+func (i *Identity) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	trusted, err := i.trusted()
+	if err != nil {
+		return nil, err
+	}
+	dialer := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: trusted, ServerName: host, VerifyConnection: i.good}}
+	return dialer.DialContext(ctx, network, address)
+}
+
+// certificate is read again when a file has changed. While they do not belong together, as between two writes, it is the
+// one of before.
+func (i *Identity) certificate() (*tls.Certificate, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var stamps [3]stamp
+	for n, name := range []string{certificate, chain, key} {
+		if info, err := os.Stat(i.path(name)); err == nil {
+			stamps[n] = stamp{info.Size(), info.ModTime()}
+		}
+	}
+	if i.own != nil && stamps == i.stamps {
+		return i.own, nil
+	}
+	own, err := i.read()
+	switch {
+	case err == nil:
+		i.own, i.stamps = own, stamps
+	case i.own == nil:
+		return nil, err
+	}
+	return i.own, nil
+}
+
+func (i *Identity) read() (*tls.Certificate, error) {
+	var parts [3][]byte
+	for n, name := range []string{certificate, chain, key} {
+		data, err := os.ReadFile(i.path(name))
+		if err != nil {
+			return nil, fmt.Errorf("this host has no certificate yet: %w", err)
+		}
+		parts[n] = data
+	}
+	own, err := tls.X509KeyPair(slices.Concat(parts[0], parts[1]), parts[2])
+	if err != nil {
+		return nil, fmt.Errorf("the certificate in %s cannot be used: %w", i.directory, err)
+	}
+	return &own, nil
+}
+
+func (i *Identity) trusted() (*x509.CertPool, error) {
+	data, err := os.ReadFile(i.path(authorities))
+	if errors.Is(err, os.ErrNotExist) {
+		data, err = os.ReadFile(i.path(chain))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nobody is trusted yet: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("there is no certificate in %s", i.path(authorities))
+	}
+	return pool, nil
+}
+
+// good refuses a certificate that is on one of the revocation lists. The agent has verified the lists; an old one is better
+// than none.
+func (i *Identity) good(state tls.ConnectionState) error {
+	data, err := os.ReadFile(i.path(revoked))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	shown := state.PeerCertificates[0]
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		list, err := x509.ParseRevocationList(block.Bytes)
+		if err != nil {
+			return fmt.Errorf("%s: %w", i.path(revoked), err)
+		}
+		for _, entry := range list.RevokedCertificateEntries {
+			if entry.SerialNumber.Cmp(shown.SerialNumber) == 0 {
+				return fmt.Errorf("its certificate (%s) was revoked", shown.Subject.CommonName)
+			}
+		}
+	}
+	return nil
+}
+
+func (i *Identity) path(name string) string { return filepath.Join(i.directory, name) }
