@@ -1,9 +1,10 @@
-"""HTTP connections of the API: so many in all and from one peer; requests arrive and answers leave in their time. What
-uvicorn's own protocol leaves open. The only file that imports h11."""
+"""HTTP connections of the API: so many in all and from one peer; handshakes are over, requests arrive and answers leave
+in their time. What uvicorn's own protocol leaves open. The only file that imports h11."""
 
 import asyncio
 import math
 import resource
+import ssl
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -43,8 +44,8 @@ def room() -> int:
 
 
 class Connections:
-    """Those that are open, counted. `seconds` is how long a request may take to arrive, and how long a peer may take
-    nothing of an answer."""
+    """Those that are open, counted from the moment that they are accepted. `seconds` is how long a handshake and a
+    request may take to arrive, and how long a peer may take nothing of an answer."""
 
     def __init__(self, total: int, per_peer: int, seconds: float) -> None:
         self.total, self.per_peer, self.seconds = total, per_peer, seconds
@@ -66,36 +67,75 @@ class Connections:
         if not self._open[peer]:
             del self._open[peer]
 
-    @property
-    def protocol(self) -> Callable[..., asyncio.Protocol]:
-        """What uvicorn makes for each connection."""
-        return partial(_Connection, self)
+    def protocol(self, tls: ssl.SSLContext | None = None) -> Callable[..., asyncio.Protocol]:
+        """What uvicorn makes for each connection; over TLS with a context. uvicorn itself is told of none: it would see
+        a connection only when the handshake is over, and wait for that as long as it likes."""
+        return partial(_Connection, self, tls)
 
 
 class _Connection(H11Protocol):
-    def __init__(self, connections: Connections, *arguments: Any, **more: Any) -> None:
+    def __init__(self, connections: Connections, tls: ssl.SSLContext | None, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
-        self._all, self._counted = connections, ""
+        self._all, self._tls, self._counted = connections, tls, ""
         self._arrives: asyncio.TimerHandle | None = None
         self._leaves: asyncio.TimerHandle | None = None
+        self._greeting: asyncio.Task[None] | None = None
+        self._early = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        address = transport.get_extra_info("peername")
+        name = peer(address[0]) if address else "the unix socket"
+        refusal = self._all.enter(name)
+        if refusal is None:
+            self._counted = name
+        if self._tls is None:
+            self._begin(transport, refusal)
+        elif refusal is None:
+            transport.pause_reading()
+            self._greeting = self.loop.create_task(self._greet(transport, self._tls))
+        else:
+            transport.abort()  # nothing can be said before there is TLS
+
+    async def _greet(self, transport: asyncio.Transport, tls: ssl.SSLContext) -> None:
+        seconds = self._all.seconds
+        try:
+            secure = await self.loop.start_tls(transport, self, tls, server_side=True, ssl_handshake_timeout=seconds)
+        except OSError:  # of TLS, of the connection, or it took too long; nobody tells of the loss of one like that
+            transport.abort()
+            self._leave()
+            return
+        if secure is not None and self._counted:
+            self._begin(secure, None)
+
+    def _begin(self, transport: asyncio.Transport, refusal: Problem | None) -> None:
         super().connection_made(transport)
-        name = peer(self.client[0]) if self.client else "the unix socket"
-        if refusal := self._all.enter(name):
+        if refusal is not None:
             self._end(refusal)
             return
         self.app = told(self.app, transport)
-        self._counted = name
         self._wait()
+        if self._early:
+            super().data_received(self._early)
+
+    def data_received(self, data: bytes) -> None:
+        """What comes together with the end of the handshake comes before `_greet` goes on."""
+        if self.scheme is None:
+            self._early += data
+        else:
+            super().data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._counted:
-            self._all.leave(self._counted)
+        self._leave()
         for timer in (self._arrives, self._leaves):
             if timer:
                 timer.cancel()
-        super().connection_lost(exc)
+        if self.scheme is not None:
+            super().connection_lost(exc)
+
+    def _leave(self) -> None:
+        if self._counted:
+            self._all.leave(self._counted)
+            self._counted = ""
 
     def handle_events(self) -> None:
         super().handle_events()

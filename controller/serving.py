@@ -56,12 +56,15 @@ class Trusted:
         await self._app(scope, receive, send)
 
 
-def server(app: ASGIApp, settings: Settings, listener: Listener | None = None) -> Server:
+def limits(settings: Settings) -> Connections:
+    """How many connections there may be, and for how long what may take."""
+    return Connections(min(settings.connections, room()), settings.peer_connections, settings.request_seconds)
+
+
+def server(app: ASGIApp, connections: Connections, listener: Listener | None = None) -> Server:
     """What serves an application on one socket, within the limits; with a listener, over TLS."""
-    total = min(settings.connections, room())
-    connections = Connections(total, settings.peer_connections, settings.request_seconds)
-    tls = {"ssl_context_factory": lambda *_: listener.context} if listener is not None else {}
-    return Server(uvicorn.Config(app, http=connections.protocol, **OPTIONS, **tls))  # type: ignore[arg-type]
+    protocol = connections.protocol(listener.context if listener is not None else None)
+    return Server(uvicorn.Config(app, http=protocol, **OPTIONS))  # type: ignore[arg-type]
 
 
 async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
@@ -69,11 +72,12 @@ async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
     app = create_app(settings)
     async with app.router.lifespan_context(app):
         region: Region = app.state.region
-        servers = [server(app, settings)]
-        if settings.socket:
-            servers.append(server(Trusted(app), settings))
+        connections = limits(settings)
+        servers = [server(app, connections)]
+        if settings.socket:  # for whom there is room, however many strangers there are
+            servers.append(server(Trusted(app), limits(settings)))
         if region.listener is not None:
-            servers.append(server(app, settings, region.listener))
+            servers.append(server(app, connections, region.listener))
 
         def stop() -> None:
             region.stop()

@@ -45,9 +45,9 @@ class Controller:
         """Serves agents over TLS as well, as `WEFT_AGENT_LISTEN` asks for; gives the URL."""
         assert self.region.listener is not None
         context = self.region.listener.context
-        options: dict[str, Any] = {"lifespan": "off", "ssl_context_factory": lambda *_: context}
-        options["http"] = Connections(1000, 1000, 30.0).protocol
-        return await self.stack.enter_async_context(serving(self.app, **options))
+        protocol = Connections(1000, 1000, 30.0).protocol(context)
+        url = await self.stack.enter_async_context(serving(self.app, lifespan="off", http=protocol))
+        return url.replace("http:", "https:")
 
     async def get(self, path: str, **query: Any) -> Any:
         answer = await self.http.get(f"/api/v1{path}", params=query)

@@ -17,9 +17,11 @@ from controller import sockets
 from controller.app import create_app
 from controller.core.intent import Cloudlet, State
 from controller.core.tokens import digest
+from controller.db.base import now
 from controller.region import Region
-from controller.serving import server
+from controller.serving import limits, server
 from controller.settings import Settings
+from controller.trust import ceremony
 from controller.wire.flavours import Flavour
 from tests.unit.controller.conftest import ADMIN, PLAIN, problem
 
@@ -31,15 +33,16 @@ JSON = {"Content-Type": "application/json"}
 
 @dataclass
 class Listening:
-    """A controller that listens, and what is inside."""
+    """A controller that listens, and what is inside. `tls`: the port for agents, if there is one."""
 
     port: int
+    tls: int | None
     region: Region
     http: httpx.AsyncClient
 
-    async def raw(self, *pieces: bytes | str, pause: float = 0.0) -> str:
+    async def raw(self, *pieces: bytes | str, pause: float = 0.0, port: int | None = None) -> str:
         """All that comes back for these bytes until the connection is closed."""
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port or self.port)
         try:
             for piece in pieces:
                 writer.write(piece if isinstance(piece, bytes) else piece.encode())
@@ -65,22 +68,24 @@ def listen(tmp_path: Path, migrated: Path) -> Listen:
         url = f"sqlite+aiosqlite:///{tmp_path}/weft.db"
         settings = Settings(database_url=url, admin_token_file=tmp_path / "admin", listen="127.0.0.1:0", **options)
         opened, app = sockets.opened(settings), create_app(settings)
-        port = opened[0].getsockname()[1]
+        ports = [one.getsockname()[1] for one in opened]
         async with app.router.lifespan_context(app):
-            serving = server(app, settings)
-            task = asyncio.create_task(serving.serve(sockets=opened))
             region: Region = app.state.region
+            connections = limits(settings)
+            servers = [server(app, connections, listener) for listener in (None, region.listener)[: len(opened)]]
+            tasks = [asyncio.create_task(s.serve(sockets=[sock])) for s, sock in zip(servers, opened, strict=True)]
             cloudlet = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", State.ACTIVE, digest("the-credential-of-c1"))
             await region.changes.make(lambda intent: intent.with_cloudlet(cloudlet), "test")
             async with httpx.AsyncClient(
-                base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False, verify=PLAIN
+                base_url=f"http://127.0.0.1:{ports[0]}", timeout=20, trust_env=False, verify=PLAIN
             ) as http:
                 try:
-                    yield Listening(port, region, http)
+                    yield Listening(ports[0], ports[1] if ports[1:] else None, region, http)
                 finally:
                     region.stop()
-                    serving.should_exit = True
-                    await task
+                    for each in servers:
+                        each.should_exit = True
+                    await asyncio.gather(*tasks)
 
     return listening
 
@@ -167,6 +172,26 @@ async def test_connections_in_all_are_counted(listen: Listen) -> None:
         assert "There are 2 connections already" in await controller.raw(head("/healthz", "GET", "") + "\r\n")
         for _, writer in held:
             writer.close()
+
+
+async def test_a_handshake_is_counted_and_has_its_time(listen: Listen, tmp_path: Path) -> None:
+    """At the port for agents: who says nothing, or speaks of TLS a byte at a time, is counted before it has said
+    anything, and sent away in time."""
+    ceremony.init(tmp_path / "authority", "test", now())
+    tls = {"authority": tmp_path / "authority", "agent_listen": "127.0.0.1:0"}
+    async with listen(**tls, connections=3, request_seconds=0.5) as controller:
+        for _ in range(2):
+            began = time.monotonic()
+            silent = [asyncio.create_task(controller.raw(port=controller.tls)) for _ in range(2)]
+            slow = [b"\x16\x03\x01\x02\x00", *[b"\x01"] * 15]
+            silent.append(asyncio.create_task(controller.raw(*slow, pause=0.1, port=controller.tls)))
+            await asyncio.sleep(0.2)
+            assert "There are 3 connections already" in await controller.raw(head("/healthz", "GET", "") + "\r\n")
+            assert await controller.raw("hello", port=controller.tls) == "" and time.monotonic() - began < 0.45
+            async with asyncio.timeout(5):
+                assert await asyncio.gather(*silent) == ["", "", ""]
+            assert time.monotonic() - began >= 0.45
+        assert (await controller.http.get("/healthz")).status_code == 200
 
 
 async def test_a_guesser_is_slowed_down_and_nobody_else(listen: Listen) -> None:
