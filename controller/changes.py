@@ -57,7 +57,8 @@ class Changes:
     def __init__(
         self, database: Database, agents: Agents, fabric: Fabric, timeout: float, events: Bell, replicas: Replicas
     ) -> None:
-        self.intent = Intent(route_servers={speaker.name: speaker.address for speaker in fabric.speakers})
+        speakers = {speaker.name: speaker.address for speaker in fabric.speakers}
+        self.intent = Intent(route_servers=speakers, enrolled_only=fabric.enrolled_only)
         self.trial: Trial | None = None
         self.route_servers: list[Propagation] = []
         self.waiting = Waiting(agents, timeout)
@@ -128,7 +129,8 @@ class Changes:
         if new is None or not self._loaded:
             intent, self._rules = await intents.load(session), None
             policy = (await self.policies.load(session)).rules
-            self.intent = intent.but(policy=policy, route_servers=old.route_servers).ready()
+            settings = {"route_servers": old.route_servers, "enrolled_only": old.enrolled_only}
+            self.intent = intent.but(policy=policy, **settings).ready()
         else:
             self.intent = await intents.take_over(session, old, new)
         self.trial = await generations.on_trial(session)

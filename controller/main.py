@@ -26,6 +26,7 @@ ENVIRONMENT = """environment:
                                 no certificates
   WEFT_AGENT_LISTEN             HOST:PORT where agents are served over TLS, with the authority's certificates
   WEFT_AGENT_TLS_ONLY           true: agents are served nowhere else (false)
+  WEFT_ENROLLED_ONLY            true: route servers accept no BGP session of a cloudlet without an agent (false)
   WEFT_SESSION_SECRET_FILE      file with a secret that BGP sessions are signed by; without it they are not
   WEFT_CERTIFICATE_SECONDS      how long a cloudlet's certificate is good for (86400)
   WEFT_CONNECTIONS              connections that may be open (10000)

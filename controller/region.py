@@ -130,7 +130,7 @@ class Region:
 
 def _fabric(settings: Settings) -> Fabric:
     speakers = (Speaker(name=s.name, address=s.address, asn=settings.asn) for s in settings.route_servers)
-    return Fabric(settings.asn, tuple(sorted(speakers, key=lambda speaker: speaker.name)))
+    return Fabric(settings.asn, tuple(sorted(speakers, key=lambda s: s.name)), settings.enrolled_only)
 
 
 def _region(settings: Settings) -> Region:

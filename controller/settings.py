@@ -42,7 +42,8 @@ class Settings(BaseSettings):
     """Times are in seconds. Without `admin_token_file` the operator API is served on the unix socket only. `replica` is
     this controller's name among those on the same database. Without `authority` no certificates are issued; with
     `agent_listen` agents are served over TLS there, and with `agent_tls_only` nowhere else. With
-    `session_secret_file` BGP sessions are signed with keys derived from it. `oidc` is who knows the people that may
+    `session_secret_file` BGP sessions are signed with keys derived from it, and with `enrolled_only` there are none but
+    those of cloudlets that have enrolled. `oidc` is who knows the people that may
     call, and what they may do. `connections` may be open, `peer_connections` from one address, a
     request may take `request_seconds` to arrive, and `caller_rate` and `stranger_rate` are requests a second
     (docs/limits.md); 0 is no limit."""
@@ -58,6 +59,7 @@ class Settings(BaseSettings):
     admin_token_file: Path | None = None
     session_secret_file: Path | None = None
     asn: Annotated[int, Field(ge=1, le=4294967294)] = 65000
+    enrolled_only: bool = False
     agent_timeout: Annotated[float, Field(gt=0, le=60)] = 5.0
     authority: Path | None = None
     agent_listen: str | None = None

@@ -70,6 +70,7 @@ def controller(topology: Topology, plan: Plan) -> dict[str, Record]:
         "WEFT_AUTHORITY": str(directory / "authority"),
         "WEFT_AGENT_LISTEN": f"{plan.loopbacks[topology.controller]}:{AGENT_PORT}",
         "WEFT_AGENT_TLS_ONLY": "true",
+        "WEFT_ENROLLED_ONLY": "true",
     }
     if not (directory / "authority").exists():
         ceremony.init(directory / "authority", "lab", datetime.now(UTC))

@@ -18,10 +18,12 @@ Tunnels = Mapping[str, frozenset[TunnelKey]]
 
 @dataclass(frozen=True)
 class Fabric:
-    """What all cloudlets of the region have in common: the AS number and the route servers to peer with."""
+    """What all cloudlets of the region have in common: the AS number, the route servers to peer with, and whether these
+    accept those alone that have enrolled."""
 
     asn: int
     speakers: tuple[wire.Speaker, ...]
+    enrolled_only: bool = False
 
 
 def desired(intent: Intent, cloudlet: Cloudlet, fabric: Fabric) -> wire.Desired:

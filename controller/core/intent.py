@@ -27,7 +27,8 @@ __all__ = ["Cloudlet", "Endpoint", "Intent", "State", "Vcp", "concerned"]
 class Intent:
     """The region at one generation, and the policy in force. The mappings become tables, whatever they are given as.
     `families` has the greatest number that a pool of a family ever had. `route_servers` are the addresses of all, by
-    name; they are the controller's settings and no generation's."""
+    name, and with `enrolled_only` they accept no cloudlet that has no agent; both are the controller's settings and no
+    generation's."""
 
     generation: int = 0
     cloudlets: Mapping[str, Cloudlet] = field(default_factory=Table)
@@ -36,6 +37,7 @@ class Intent:
     policy: Rules = field(default_factory=Rules)
     families: Mapping[str, int] = field(default_factory=Table)
     route_servers: Mapping[str, str] = field(default_factory=dict)
+    enrolled_only: bool = False
 
     def __post_init__(self) -> None:
         for name in ("cloudlets", "endpoints", "vcps", "families"):
@@ -116,7 +118,7 @@ class Intent:
 
     def has_pe(self, cloudlet: Cloudlet) -> bool:
         """Whether a cloudlet takes part with a PE, of which route servers accept a BGP session."""
-        return cloudlet.speaks and not self.is_host(cloudlet)
+        return (cloudlet.enrolled if self.enrolled_only else cloudlet.speaks) and not self.is_host(cloudlet)
 
     @property
     def hosts(self) -> tuple[Cloudlet, ...]:

@@ -32,12 +32,12 @@ class Daemon:
     """A process that can be killed and started again as it was."""
 
     def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
-        self._command, self._environment, self._log = command, environment, log
+        self._command, self.environment, self._log = command, environment, log
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(self._command, env=self._environment, stdout=log, stderr=log)
+            self._process = subprocess.Popen(self._command, env=self.environment, stdout=log, stderr=log)
 
     def kill(self) -> None:
         self._end(signal.SIGKILL)

@@ -59,15 +59,13 @@ def test_what_is_not_its_own_goes_nowhere_and_is_told_of(region: World, reason: 
     until(lambda: not region.servers[0].get("/v1/routes")["routes"], "an empty table")
 
 
-def test_who_is_not_enrolled_has_no_session(region: World) -> None:
+def test_a_stranger_has_no_session(region: World) -> None:
     with pytest.raises((AssertionError, OSError)):
         PlainPe("127.0.78.66", at(region, 0))
 
 
 def test_a_revoked_agents_sessions_end_within_two_seconds(region: World) -> None:
-    token = region.post("/cloudlets/c1/token")["token"]
-    body = {"token": token, "cloudlet": "c1", "agent_version": "1", "csr": csr("c1")}
-    region.post("/enrolments", body)
+    enrol(region, "c1")
     serial = region.json("certificate", "list", "--cloudlet", "c1")[0]["serial"]
     with ExitStack() as sessions:
         mine = [sessions.enter_context(closing(PlainPe("127.0.78.11", at(region, n)))) for n in (0, 1)]
@@ -81,13 +79,33 @@ def test_a_revoked_agents_sessions_end_within_two_seconds(region: World) -> None
         with pytest.raises((AssertionError, OSError)):
             PlainPe("127.0.78.11", at(region, 0))
         assert not other.ended(0.5), "nobody else's session ends"
-        region.post("/enrolments", body | {"token": region.post("/cloudlets/c1/token")["token"]})
+        enrol(region, "c1")
         until(lambda: returns(region), "a session again")
 
 
-def returns(region: World) -> bool:
+def test_who_was_approved_without_an_agent_has_no_session_where_all_have_to_enrol(region: World) -> None:
+    region.kill()
+    region.controller.environment["WEFT_ENROLLED_ONLY"] = "true"
+    with closing(PlainPe("127.0.78.12", at(region, 0))) as pe:
+        region.controller.start()
+        region.in_step()
+        assert pe.ended(2) and not returns(region, "127.0.78.12")
+    assert {peer["name"] for peer in region.servers[0].get("/v1/ruleset")["peers"]} == {"c1"}
+    enrol(region, "c2")
+    until(lambda: returns(region, "127.0.78.12"), "a session for who has enrolled")
+
+
+def enrol(region: World, cloudlet: str) -> None:
+    """As its agent does."""
+    token = region.post(f"/cloudlets/{cloudlet}/token")["token"]
+    body = {"token": token, "cloudlet": cloudlet, "agent_version": "1", "csr": csr(cloudlet)}
+    region.post("/enrolments", body)
+
+
+def returns(region: World, address: str = "127.0.78.11") -> bool:
+    """Whether a PE gets a session."""
     try:
-        PlainPe("127.0.78.11", at(region, 0)).close()
+        PlainPe(address, at(region, 0)).close()
     except (AssertionError, OSError):
         return False
     return True

@@ -14,6 +14,7 @@ from controller.core.rulesets import operations, rule_set
 from controller.core.tunnels import peers
 from controller.wire.desired import Protected, Speaker
 from controller.wire.flavours import Flavour
+from controller.wire.rulesets import RemovePeer, SetPeer
 from controller.wire.tunnels import Ipsec, IpsecTunnel
 from tests.kernels import kernel
 from tests.unit.controller.conftest import Controller
@@ -80,6 +81,17 @@ def test_a_host_that_comes_or_goes_concerns_all_who_have_enrolled() -> None:
 def test_route_servers_know_no_hosts() -> None:
     assert [peer.name for peer in rule_set(REGION, ASN).peers] == ["c1", "c2", "c3"]
     assert operations(REGION.without_cloudlet("rs1"), REGION, ASN) == []
+
+
+def test_where_all_have_to_enrol_route_servers_know_those_alone_who_have() -> None:
+    strict = replace(REGION, enrolled_only=True)
+    assert [peer.name for peer in rule_set(strict, ASN).peers] == ["c1", "c2"]
+    assert desired(strict, MANUAL, FABRIC).speakers == []
+    enrolled = strict.with_cloudlet(replace(MANUAL, credential="of c3"))
+    (added,) = operations(strict, enrolled, ASN)
+    (removed,) = operations(enrolled, strict, ASN)
+    assert isinstance(added, SetPeer) and added.peer.name == "c3"
+    assert isinstance(removed, RemovePeer) and removed.name == "c3"
 
 
 def test_they_need_tunnels() -> None:
