@@ -374,3 +374,29 @@ async def test_two_controllers_on_one_database_take_a_round_once(start: Start) -
                 for query, rounds in ((("c1", "c2"), 9), (("c2", "c1"), 8)):
                     past = await controller.get("/neighbours/history", cloudlet=query[0], neighbour=query[1])
                     assert len(past["items"]) == rounds
+
+
+async def test_a_long_round_trip_keeps_a_new_lan_out_of_the_pool_nearby(controller: Controller) -> None:
+    """`max_rtt_ms` is asked when a LAN is placed: what is measured later changes no pool."""
+    policy = "apiVersion: weft/v1\nvcps:\n  metro: {automatic: proximity, max_rtt_ms: 50}\n"
+    headers = {"Content-Type": "application/yaml"}
+    assert (await controller.http.post("/api/v1/policy/apply", content=policy, headers=headers)).is_success
+    one = await controller.agent("c1", 1, place={"latitude": 45.0, "longitude": -75.0})
+    await controller.agent("c2", 2, place={"latitude": 45.005, "longitude": -75.0})
+    await one.probes("c2")
+
+    def pools() -> dict[str, list[str]]:
+        return {name: sorted(pool.members) for name, pool in controller.region.intent.vcps.items()}
+
+    assert pools() == {"metro-1": ["c1-lan", "c2-lan"]}, "one that is not known forbids nothing"
+    lan = {"name": "c2-lan", "cloudlet": "c2", "prefix": "10.2.0.0/24"}
+    for number, median, expected in (
+        (1, 400.0, {"metro-1": ["c1-lan"], "metro-2": ["c2-lan"]}),
+        (2, 12.0, {"metro-1": ["c1-lan", "c2-lan"]}),
+    ):
+        before = pools()
+        await told(one, "c1", measured(number, "c2", median))
+        assert pools() == before
+        await controller.delete("/endpoints/c2-lan")
+        await controller.post("/endpoints", lan)
+        assert pools() == expected
