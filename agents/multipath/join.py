@@ -54,9 +54,11 @@ class Join:
         return Figures(seconds=loop.time() - began, paths=paths or None)
 
     async def left(self) -> int:
-        """How many connections have no path but to the old address, as far as the guest tells."""
+        """How many connections have no path but to the old address, those without Multipath TCP among them, as far as
+        the guest tells."""
         try:
-            return len(bound(await self._guest.sockets(), self._old, self._new))
+            found = await self._guest.sockets()
+            return len(bound(found, self._old, self._new)) + plain(found, self._old)
         except HypervisorError:
             return 0
 

@@ -12,7 +12,7 @@ from agents.multipath import Multipath, NotJoined
 from controller.wire.machines import Nic
 from controller.wire.moves import Figures
 from tests.integration.multipath_guest import Machines, order
-from tests.integration.multipath_net import Net, Stream, net
+from tests.integration.multipath_net import BLOCK, Net, Stream, net
 
 pytestmark = pytest.mark.lab
 
@@ -65,6 +65,36 @@ async def test_to_and_fro_under_traffic(place: Net, restarted: bool) -> None:
     for stream in streams:
         await asyncio.to_thread(stream.end)
         assert stream.error is None
+
+
+async def test_a_connection_without_mptcp_lives_as_long_as_the_old_address(
+    place: Net, caplog: pytest.LogCaptureFixture
+) -> None:
+    machines, stream = Machines(place), await asyncio.to_thread(Stream, place)
+    place.walk(2, joins=True)
+    plain = await asyncio.to_thread(Stream, place, protocol=socket.IPPROTO_TCP)
+    place.migrate(2)
+    machines.at = 2
+    multipath = agent(place)
+    try:
+        with place.gate.entered():
+            switch = multipath.switch(machines.hypervisor)
+            await switch.activate(order("activate", 2, "a"))
+            await switch.join(order("join", 2, "a"))
+        leaving = asyncio.create_task(switch.leave(order("leave", 2, "a", linger=3)))
+        await asyncio.sleep(0.5)
+        for each in (plain, stream):
+            await asyncio.to_thread(each.flows)
+        assert not leaving.done()
+        await leaving
+    finally:
+        multipath.close()
+    assert "1 connections of vm1 end with 10.1.0.5" in caplog.text
+    before = plain.octets
+    await asyncio.to_thread(stream.flows)
+    assert plain.octets - before <= BLOCK
+    await asyncio.to_thread(stream.end)
+    assert stream.error is None
 
 
 async def moved(place: Net, machines: Machines) -> Stream:
