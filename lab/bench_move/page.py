@@ -14,12 +14,14 @@ from lab.bench_move.tables import (
     NOTHING,
     PAPER_DOWN_MS,
     PAPER_SECONDS,
+    beyond_pause,
     panels,
     seconds,
     steps,
     table,
     two_to_one,
 )
+from lab.throughput import STALL_MS
 
 
 def line(figures: Figures) -> str:
@@ -66,6 +68,10 @@ def page(runs: Sequence[Run], stem: str = "bench-move") -> str:
         "## Application stall",
         "The longest time without a byte at the device, in milliseconds:",
         table(runs, lambda figures: figures.stall_ms, 0),
+        "## Stall beyond the pause",
+        f"The application's stall without the hypervisor's own pause, in milliseconds. Less than {STALL_MS:.0f} ms and "
+        "one round trip is aimed at.",
+        beyond_pause(runs),
         "## Bytes over the WAN",
         "MB that left the source cloudlet while the move went on, over all paths, the application's stream among them:",
         table(runs, lambda figures: figures.wan_bytes / 1e6, 0),

@@ -17,6 +17,9 @@ DEVICE, VM, THERE = "m1", "v1", "c2"
 DOWN, UP = 2_000_000, 200_000
 """Bytes a second."""
 
+MEMORY = ("memory", "start", "mib=16", "rate=1")
+"""What the VM writes to its memory meanwhile: little, so that its move takes no longer."""
+
 BEFORE, AWAY, AFTER = 4.0, 5.0, 4.0
 """Seconds beside its VM, without a link (as in Teka's figure 9), and after the move."""
 
@@ -30,7 +33,8 @@ TEKA_SECONDS, TEKA_STALL = 14.0, 3.0
 @dataclass(frozen=True)
 class Walk:
     """What was seen. `lost`, `back` and `addressed` (the device has its new address) are Unix times, `joins` what a
-    bystander at the new cloudlet saw of MP_JOIN, `before` and `after` the VM's record."""
+    bystander at the new cloudlet saw of MP_JOIN, `before` and `after` the VM's record, `memory` what it found in its
+    own in the end."""
 
     lost: float
     back: float
@@ -42,6 +46,7 @@ class Walk:
     joins: list[Frame]
     stream: work.StreamVerdict
     series: Series
+    memory: Json
 
 
 def play(stage: Stage) -> None:
@@ -57,6 +62,7 @@ def _walk(stage: Stage) -> Walk:
     region.execute(DEVICE, ["ip", "mptcp", "limits", "set", "subflows", "8", "add_addr_accepted", "8"], check=True)
     before = rest.get(f"/vms/{VM}")
     stage.note(f"{DEVICE} {region.address(DEVICE)} streams from {VM} {before['address']}, {DOWN / 1e6:g} MB/s")
+    work.ask(region.namespace(DEVICE), before["address"], MEMORY)
     capture = region.capture(THERE, "tcp[tcpflags] & tcp-syn != 0", "lan1")
     stream = work.Stream(region.namespace(DEVICE), before["address"], BUILD / "demo-walk.csv", down=DOWN, up=UP)
     try:
@@ -79,7 +85,8 @@ def _walk(stage: Stage) -> Walk:
         stream.kill()
         capture.close()
     after = rest.get(f"/vms/{VM}")
-    return Walk(lost, back, addressed, device, before, after, move, joins, verdict, stream.series())
+    memory = work.ask(region.namespace(DEVICE), after["address"], ["memory", "verdict"])
+    return Walk(lost, back, addressed, device, before, after, move, joins, verdict, stream.series(), memory)
 
 
 def _flowing(stream: work.Stream, seconds: float = 30) -> None:
@@ -153,6 +160,9 @@ def _judge(stage: Stage, seen: Walk) -> None:
         "" if stream.intact else f"; or so: {stream}"
     )
     add("all bytes right", stream.intact, figure)
+    memory = seen.memory
+    figure = f"{memory['pages']:,} pages, {memory['checked']:,} times looked at one, {memory['wrong']:,} times wrong"
+    add("memory right", memory["wrong"] == 0 and memory["checked"] > 0, figure)
     address = ip_address(seen.after["address"])
     paired = int(address) % 2 == 1 and int(address) == int(ip_address(seen.device)) + 1
     add(

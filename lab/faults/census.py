@@ -142,3 +142,16 @@ def _held(census: Census, before: Census, ends: tuple[str, str]) -> list[str]:
     if census.vm["condition"] == "running" and census.vm["address"] not in census.leases:
         found.append(f"{VM} is known by {census.vm['address']}, and leased are {sorted(census.leases)}")
     return found
+
+
+def unneeded(census: Census, before: Census) -> list[str]:
+    """What is still leased or reserved, and nobody needs, in sentences. Stricter than `wrong`, and so only for moves
+    without linger time that are done: the VM has one address, where it is; of the device's own none came or went."""
+    vm = census.vm
+    leases, pairs = set(before.leases) - {before.vm["address"]} | {vm["address"]}, {vm["endpoint"]}
+    found = []
+    if set(census.leases) != leases:
+        found.append(f"leased are {sorted(census.leases)}, where {sorted(leases)} would do")
+    if set(census.pairs) != pairs:
+        found.append(f"pairs are reserved at {sorted(census.pairs)}, where {sorted(pairs)} would do")
+    return found

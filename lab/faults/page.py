@@ -1,14 +1,20 @@
 """The cases as a page and as JSON: what happened in each, where it landed, and how long the move took."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from textwrap import fill
 
+from controller.core.saga.steps import Step
 from lab.faults.trial import Found
 from lab.paths import ROOT
 
 MARK = "<!-- cases -->"
+
+_ORDER = ("before", *Step)
+"""Of what `landed` says."""
 
 
 def keep(found: Sequence[Found], output: Path) -> list[Found]:
@@ -22,9 +28,9 @@ def keep(found: Sequence[Found], output: Path) -> list[Found]:
 
 
 def write(found: Sequence[Found], page: Path) -> None:
-    """Replaces the page's table, which is all that follows its mark."""
+    """Replaces the page's table and what is said of it, which is all that follows its mark."""
     head = page.read_text().partition(MARK)[0]
-    page.write_text(f"{head}{MARK}\n{table(found)}")
+    page.write_text(f"{head}{MARK}\n{table(found)}\n{elsewhere(found)}\n")
 
 
 def table(found: Sequence[Found]) -> str:
@@ -36,3 +42,38 @@ def table(found: Sequence[Found]) -> str:
         cells = (one.case, one.landed, said, f"{one.seconds:.1f}", one.connection, wrong)
         rows.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join(rows) + "\n"
+
+
+def elsewhere(found: Sequence[Found]) -> str:
+    """One sentence: in how many cases the harm came at another step than asked for."""
+    early, late = ([one for one in found if _off(one) == sign] for sign in (-1, 1))
+    if not early and not late:
+        return f"In each of {len(found)} cases the harm came at the step asked for."
+    told = [_counted(how, ones, found) for how, ones in (("too early", early), ("too late", late)) if ones]
+    return fill(
+        f"In {len(early) + len(late)} of {len(found)} cases the harm came at another step than asked for: "
+        f"{', '.join(told)}; short steps (`authorise`, `connect`, `reserve`: 10 to 40 ms each on an idle machine) are "
+        "often over when the harm comes.",
+        120,
+        break_on_hyphens=False,
+    )
+
+
+def _counted(how: str, some: Sequence[Found], found: Sequence[Found]) -> str:
+    """By the steps that were asked for, and how many cases of each there are."""
+    of, everything = Counter(map(_asked, some)), Counter(map(_asked, found))
+    steps = (f"`{step}` {of[step]} of {everything[step]}" for step in Step if step in of)
+    return f"{how} in {len(some)} ({', '.join(steps)})"
+
+
+def _asked(found: Found) -> str:
+    """The step at which the harm was to come."""
+    return found.case.rpartition("@")[2]
+
+
+def _off(found: Found) -> int:
+    """0: the harm came at its step, or began before it and ended after it; -1: too early, 1: too late."""
+    came, asked = [_ORDER.index(step) for step in found.landed.split(", ")], _ORDER.index(_asked(found))
+    if asked in came or came[0] < asked < came[-1]:
+        return 0
+    return -1 if came[-1] < asked else 1

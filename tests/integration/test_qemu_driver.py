@@ -216,12 +216,14 @@ def test_two_paths(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
     hosts = kind(tmp_path, images, rates=(60, 60))
     try:
         boot(hosts.one)
+        work(hosts.one, "memory", "start", "mib=16", "rate=1")
         target = prepare(hosts.two, "m1")
         assert len(target.memory) == 2
         copy(hosts.one, "m1", target)
         sent = [hosts.sent(link) for link in (0, 1)]
         assert min(sent) > 0.25 * sum(sent), sent
         hand_over(hosts.one, hosts.two, "m1")
+        right(hosts.two, "memory")
         assert "10.77" not in hosts.endpoints(1)
     finally:
         hosts.close()

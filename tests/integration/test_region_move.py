@@ -19,6 +19,9 @@ pytestmark = pytest.mark.lab
 DOWN, UP = 1_000_000, 200_000
 """Bytes a second."""
 
+WRITTEN = ("start", "mib=16", "rate=1")
+"""How much of its memory the VM writes over and over, and how much of that a second."""
+
 STAY = ROOT / "lab/topologies/soak.policy.yaml"
 
 
@@ -60,8 +63,20 @@ def ended(rest: Rest, move: str) -> Json:
     return found
 
 
+def memory(region: Region, rest: Rest, *words: str) -> Json:
+    """What the VM says of what it writes to its memory (docs/guests.md)."""
+    return work.ask(region.namespace("m1"), rest.get("/vms/v1")["address"], ["memory", *words])
+
+
+def memory_right(region: Region, rest: Rest) -> None:
+    """What it reads is what it wrote, and there is something."""
+    verdict = memory(region, rest, "verdict")
+    assert verdict["wrong"] == 0 and verdict["written"] > 0 and verdict["checked"] > 0, verdict
+
+
 @pytest.mark.usefixtures("asked_for")
 def test_a_connection_survives_a_move_there_and_back(region: Region, rest: Rest, tmp_path: Path) -> None:
+    memory(region, rest, *WRITTEN)
     stream = work.Stream(region.namespace("m1"), rest.get("/vms/v1")["address"], tmp_path / "stream", down=DOWN, up=UP)
     try:
         for endpoint, lan, serving in (("c2-lan", "10.2.0.0/24", "b"), ("c1-lan", "10.1.0.0/24", "a")):
@@ -71,6 +86,7 @@ def test_a_connection_survives_a_move_there_and_back(region: Region, rest: Rest,
             assert (vm["endpoint"], vm["serving"]) == (endpoint, serving)
             assert ip_address(vm["address"]) in ip_network(lan) and int(ip_address(vm["address"])) % 2, vm["address"]
             assert vm["condition"] == "running" and vm["move"] is None
+            memory_right(region, rest)
     finally:
         verdict = stream.verdict()
     assert verdict.intact and verdict.mptcp, verdict
@@ -82,6 +98,7 @@ def test_a_connection_survives_a_move_there_and_back(region: Region, rest: Rest,
 def test_the_vm_follows_its_device_by_itself(region: Region, rest: Rest, tmp_path: Path) -> None:
     """It walks, loses its link for five seconds, and comes back at c2: nobody asks for the move."""
     before = {move["name"] for move in rest.items("/moves")}
+    memory(region, rest, *WRITTEN)
     stream = work.Stream(region.namespace("m1"), rest.get("/vms/v1")["address"], tmp_path / "stream", down=DOWN, up=UP)
     try:
         time.sleep(2)
@@ -98,6 +115,7 @@ def test_the_vm_follows_its_device_by_itself(region: Region, rest: Rest, tmp_pat
         vm = rest.get("/vms/v1")
         assert vm["serving"] == "b", move
         assert int(ip_address(vm["address"])) == int(ip_address(device)) + 1, "as the plan foretold"
+        memory_right(region, rest)
         time.sleep(2)
     finally:
         verdict = stream.verdict()
@@ -109,6 +127,7 @@ def test_a_connection_without_mptcp_lives_where_the_address_is_kept(region: Regi
     """The VM goes to the other cloudlet of its pool and comes back, with the address that it has."""
     before = rest.get("/vms/v1")
     here, there = before["endpoint"], "c1-lan" if before["endpoint"] == "c2-lan" else "c2-lan"
+    memory(region, rest, *WRITTEN)
     region.execute("m1", ["sysctl", "-qw", "net.mptcp.enabled=0"], check=True)
     stream = work.Stream(region.namespace("m1"), before["address"], tmp_path / "stream", down=DOWN, up=UP)
     try:
@@ -118,6 +137,7 @@ def test_a_connection_without_mptcp_lives_where_the_address_is_kept(region: Regi
             now = rest.get("/vms/v1")
             assert (now["endpoint"], now["condition"]) == (endpoint, "running")
             assert (now["address"], now["serving"]) == (before["address"], before["serving"])
+            memory_right(region, rest)
             time.sleep(1)
     finally:
         verdict = stream.verdict()

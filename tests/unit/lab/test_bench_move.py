@@ -14,7 +14,7 @@ from lab.bench_move.cases import POLICY, QUICK, Case, Way, cases, topology
 from lab.bench_move.figures import Figures, Moved, Seen, figures, gap, rate, rtt
 from lab.bench_move.kept import Run
 from lab.bench_move.saga import moved
-from lab.bench_move.tables import panels, steps
+from lab.bench_move.tables import beyond_pause, panels, steps, two_to_one
 from lab.errors import LabError
 from lab.plan import plan
 from lab.topology import load
@@ -120,10 +120,37 @@ def test_the_page_has_medians_and_says_what_is_missing() -> None:
     assert "| | Weft, one path | 12.0 | - | - | - |" in text
     assert "| 350 | QEMU and a tunnel | - | - | - | - |" in text
     assert "| | *Teka* | 8.1 | 9.9 | 15.6 | 23.0 |" in text
-    assert "| 20 ms | 12.0 | 6.0 | **0.50** |" in text
+    assert "| 20 ms | 12.0 | 6.0 | **0.50** |" in text and "Missed in 0 of 1 cells." in text
     assert "Cells are medians of up to 3 moves" in text
     assert "**Not measured**" in text and "; 20 ms, 60 Mbit/s (QEMU and a tunnel); " in text.replace("\n", " ")
     assert max(len(line) for line in text.splitlines() if not line.startswith("|")) <= 120
+
+
+def test_the_stall_beyond_the_pause_is_held_against_its_bar() -> None:
+    """Of the medians. What is just as long as the bar is too long; a pause longer than the stall leaves nothing."""
+
+    def stalled(case: Case, way: Way, stall_ms: float) -> Run:
+        found = run(case, way)
+        return replace(found, figures=replace(found.figures, stall_ms=stall_ms))
+
+    case = Case(20, 60)
+    runs = [stalled(case, Way.ONE, ms) for ms in (519.0, 400.0, 9000.0)] + [stalled(case, Way.TWO, 520.0)]
+    runs += [stalled(Case(50, 60), Way.ONE, 100.0), stalled(case, Way.PLAIN, 9000.0)]
+    told = beyond_pause(runs).splitlines()
+    assert told[-5:-2] == [
+        "| 60 | Weft, one path | 319 | 0 | - | - |",
+        "| | Weft, two paths | 320 | - | - | - |",
+        "| | *below* | 320 | 350 | 400 | 450 |",
+    ]
+    assert told[-1] == "Missed in 1 of 3 cells." and "QEMU" not in "".join(told)
+    assert "## Stall beyond the pause\n" in page.page(runs)
+
+
+def test_cells_that_two_paths_miss_are_told_in_words() -> None:
+    runs = [run(Case(rtt, 60), Way.ONE, seconds=20.0) for rtt in (20, 50, 100)]
+    runs += [run(Case(rtt, 60), Way.TWO, seconds=s) for rtt, s in ((20, 12.0), (50, 12.4), (100, 15.0))]
+    assert two_to_one(runs).splitlines()[-1] == "Missed in 2 of 3 cells: 50 ms (0.62), 100 ms (0.75)."
+    assert "Missed" not in two_to_one(runs[:3])
 
 
 def test_a_page_of_everything_misses_nothing() -> None:

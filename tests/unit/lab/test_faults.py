@@ -12,7 +12,7 @@ import pytest
 from controller.core.saga.steps import Step
 from lab.faults import page
 from lab.faults.cases import ALL, CHOSEN, STEPS, Case, End, Fault, chosen
-from lab.faults.census import Census, Host, wrong
+from lab.faults.census import Census, Host, unneeded, wrong
 from lab.faults.trial import Found, landed
 
 ENDS = ("c1", "c2")
@@ -47,7 +47,7 @@ def census(state: str = "", here: str = "c1", **changes: Any) -> Census:
     other = "c2" if here == "c1" else "c1"
     move = {"name": "move-1", "state": state, "step": "normal", "ended_at": "now", "new_address": "10.2.0.3"}
     address = "10.1.0.3" if here == "c1" else "10.2.0.3"
-    vm = {"cloudlet": here, "condition": "running", "move": None, "address": address}
+    vm = {"cloudlet": here, "endpoint": f"{here}-lan", "condition": "running", "move": None, "address": address}
     members = {"c1-lan", "c3-lan"} | ({"c2-lan"} if state == "done" else set())
     found = Census({here: HERE, other: Host()}, vm, move, frozenset(members), ["c1-lan"], ["10.1.0.3", "10.2.0.3"])
     return replace(found, **changes)
@@ -98,6 +98,20 @@ def test_a_lan_leaves_the_pool_only_with_the_address_there() -> None:
     assert [one.split()[1] for one in wrong(kept, census(), ENDS)] == ["pool"]
 
 
+def test_an_address_that_nobody_needs_is_found() -> None:
+    """The device is at c1, and has an address there; the VM had another one, and has one at c2 now."""
+    before = census(pairs=[], leases=["10.1.0.2", "10.1.0.3"])
+    after = census("done", "c2", pairs=["c2-lan"], leases=["10.1.0.2", "10.2.0.3"])
+    assert unneeded(after, before) == []
+    for changes, says in (
+        ({"leases": [*after.leases, "10.1.0.3"]}, "leased are"),
+        ({"leases": ["10.2.0.3"]}, "leased are"),
+        ({"pairs": ["c1-lan", "c2-lan"]}, "pairs are reserved at"),
+        ({"pairs": []}, "pairs are reserved at"),
+    ):
+        assert [one.partition(" [")[0] for one in unneeded(replace(after, **changes), before)] == [says]
+
+
 def test_where_it_landed() -> None:
     steps = [{"step": name, "began_at": f"2026-01-01T00:00:0{n}+00:00"} for n, name in enumerate(("prepare", "disk"))]
     began = 1767225600.0
@@ -107,10 +121,31 @@ def test_where_it_landed() -> None:
 def test_the_page_keeps_what_earlier_runs_have_found(tmp_path: Path) -> None:
     output, document = tmp_path / "faults.json", tmp_path / "faults.md"
     document.write_text(f"About.\n\n{page.MARK}\nold\n")
-    page.keep([Found("one", End.DONE, "memory", 9.5, connection="alive"), Found("two", End.UNDONE)], output)
-    everything = page.keep([Found("two", End.DONE, wrong=["it runs twice"])], output)
+    one, two = "kill-controller@memory", "kill-controller@reserve"
+    page.keep([Found(one, End.DONE, "memory", 9.5, connection="alive"), Found(two, End.UNDONE, "reserve")], output)
+    everything = page.keep([Found(two, End.DONE, "prepare", wrong=["it runs twice"])], output)
     page.write(everything, document)
     assert [one["end"] for one in json.loads(output.read_text())] == ["done", "done"]
     text = document.read_text()
     assert text.startswith("About.\n") and "old" not in text
-    assert "| one | memory | done | 9.5 | alive | nothing |" in text and "| it runs twice |" in text
+    assert f"| {one} | memory | done | 9.5 | alive | nothing |" in text and "| it runs twice |" in text
+    assert "it runs twice |\n\nIn 1 of 2 cases the harm came at another step" in text and text.endswith("comes.\n")
+
+
+def test_the_page_says_how_often_the_harm_came_at_another_step() -> None:
+    landed = {
+        "a@authorise": "before",
+        "b@authorise": "before, connect",  # over from beginning to end
+        "c@connect": "reserve, prepare",
+        "d@reserve": "prepare",
+        "e@reserve": "connect, reserve",
+        "f@prepare": "abort, prepare",
+        "g@memory": "memory",
+    }
+    told = page.elsewhere([Found(case, landed=at) for case, at in landed.items()]).replace("\n", " ")
+    assert told.startswith(
+        "In 3 of 7 cases the harm came at another step than asked for: too early in 1 (`authorise` 1 of 2), "
+        "too late in 2 (`connect` 1 of 1, `reserve` 1 of 2); short steps ("
+    )
+    told = page.elsewhere([Found("f@prepare", landed="prepare"), Found("g@memory", landed="memory")])
+    assert told == "In each of 2 cases the harm came at the step asked for."
