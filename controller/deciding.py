@@ -16,7 +16,7 @@ from controller.core.intent import Intent
 from controller.core.moves import Course, Prospect, Verdict, decide
 from controller.core.prospects import advice, prospect
 from controller.core.refusals import Refused
-from controller.db import decisions, events, vms
+from controller.db import decisions, events, standing, vms
 from controller.db.base import now
 from controller.db.decisions import DecisionRow
 from controller.db.engine import Database
@@ -47,7 +47,8 @@ class Deciding:
 
     async def seen(self, device: str, endpoint: str) -> DecisionRow | None:
         """The device is taken to be at an endpoint: its VM moves there if it should. Gives the decision, None if there
-        is nothing to decide: it has no VM, or one that is there already, is not running, or is on its way."""
+        is nothing to decide: it has no VM, or one that is there already, is not running, is on its way, or has been
+        moved elsewhere because somebody asked for it after that. A new leader tells that of every device."""
         intent = self._intent()
         async with self._database.write() as session:
             vm = await self._concerned(session, intent, device, endpoint)
@@ -95,13 +96,13 @@ class Deciding:
         here, there = intent.endpoints.get(vm.endpoint), intent.endpoints[endpoint]
         if here is None or here.cloudlet == there.cloudlet or await vms.moves(session, [vm.name]):
             return None
-        return vm
+        return None if await standing.stands(session, vm.name, endpoint) else vm
 
     async def _move(self, row: DecisionRow) -> None:
         reason = "; ".join(row.reasons)
         try:
             with acts(CONTROLLER, "move", f"{row.vm} to {row.destination}: {reason}"):
-                await self._start(row.vm, row.destination, asked_by="deciding", reason=reason, decision=row.id)
+                await self._start(row.vm, row.destination, asked_by=standing.DECIDING, reason=reason, decision=row.id)
         except Refused as refused:
             log.warning("%s cannot move to %s: %s", row.vm, row.destination, refused.message)
             async with self._database.write() as session:

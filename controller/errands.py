@@ -12,7 +12,7 @@ from controller.borrowing import needed
 from controller.changes import Changes
 from controller.core import edits
 from controller.core.addresses import PlanError
-from controller.core.destinations import authorise
+from controller.core.destinations import authorise, cut_off
 from controller.core.intent import Intent
 from controller.core.refusals import Refused, conflict
 from controller.core.saga import Did, Phase, Saga, Step, Task
@@ -77,7 +77,7 @@ class Errands:
             async with self._database.write() as session:
                 await self._note(session, plan.move, Did(task.number, "done"))
             return None
-        refusal = conflict(f"{here} is in no pool that {there} could join")
+        refusal = conflict(cut_off(intent, here) or f"{here} is in no pool that {there} could join")
         for vcp in sorted(intent.pools_of.get(here, ()), key=lambda name: (intent.vcps[name].managed_by_policy, name)):
             try:
                 return await self._join(saga, task, vcp)

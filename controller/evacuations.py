@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller.core.destinations import authorise
+from controller.core.destinations import authorise, cut_off
 from controller.core.drains import Drain, Leaver, Link, plan
 from controller.core.intent import Endpoint, Intent
 from controller.core.refusals import Refused, missing
@@ -24,12 +24,11 @@ from controller.moves import Moves
 
 @dataclass
 class Begun:
-    """The moves in their order, VMs that were on their way already, and those that cannot go anywhere: there is no
-    place for them, or they are `unresponsive`."""
+    """The moves in their order, VMs that were on their way already, and those that cannot go anywhere, with why."""
 
     moves: list[MoveRow] = field(default_factory=list)
     moving: list[str] = field(default_factory=list)
-    stranded: list[str] = field(default_factory=list)
+    stranded: dict[str, str] = field(default_factory=dict)
 
 
 class Evacuations:
@@ -51,37 +50,48 @@ class Evacuations:
             leaving = [row for row in staying if row.condition == "running"]
             links = await _links(session, intent, cloudlet)
             seen = await _seen(session, [row.device for row in leaving])
-        drain = _decide(intent, leaving, links, seen)
-        begun.stranded = sorted([*drain.stranded, *(row.name for row in staying if row not in leaving)])
+        silent = [row for row in staying if row not in leaving]
+        begun.stranded = {row.name: f"it is {row.condition} at {row.endpoint}" for row in silent}
+        drain = _decide(intent, leaving, links, seen, begun.stranded)
         for leg in drain.legs:
             try:
                 begun.moves.append(
                     await self._moves.start(leg.vm, leg.endpoint, asked_by="evacuation", reason=f"{cloudlet} is left")
                 )
-            except Refused:
-                begun.stranded.append(leg.vm)
+            except Refused as refused:
+                begun.stranded[leg.vm] = refused.message
         return begun
 
 
-def _decide(intent: Intent, rows: list[VmRow], links: dict[str, Link], seen: dict[str, str]) -> Drain:
+def _decide(
+    intent: Intent, rows: list[VmRow], links: dict[str, Link], seen: dict[str, str], stranded: dict[str, str]
+) -> Drain:
+    """Adds those that cannot go anywhere to `stranded`, with why."""
     targets = {lan.name: link for name, link in links.items() for lan in intent.endpoints_of.get(name, ())}
     leavers = []
     for row in rows:
         here = intent.endpoints[row.endpoint]
-        may = frozenset(name for name in targets if _may(intent, here, intent.endpoints[name], row))
+        why = f"it has no address at {here.name} yet" if row.address is None else cut_off(intent, here.name)
+        obstacles = {name: why or _obstacle(intent, here, intent.endpoints[name], row) for name in sorted(targets)}
+        may = frozenset(name for name, obstacle in obstacles.items() if obstacle is None)
+        if not may:
+            said = "; ".join(dict.fromkeys(filter(None, obstacles.values())))
+            stranded[row.name] = why or said or f"{here.cloudlet} has no possible neighbour with a LAN"
+            continue
         size = row.memory_used or row.made_of.memory
         leavers.append(Leaver(row.name, size, may, seen.get(row.device)))
     return plan(leavers, targets)
 
 
-def _may(intent: Intent, here: Endpoint, there: Endpoint, row: VmRow) -> bool:
+def _obstacle(intent: Intent, here: Endpoint, there: Endpoint, row: VmRow) -> str | None:
+    """Why the VM may not go there."""
     ends = (Place(e.cloudlet, e.name, intent.cloudlets[e.cloudlet].vtep) for e in (here, there))
     source, destination = ends
     try:
         authorise(intent, Plan("", row.made_of, row.device, source, destination, row.address or ""))
-    except Refused:
-        return False
-    return row.address is not None
+    except Refused as refused:
+        return refused.message
+    return None
 
 
 async def _links(session: AsyncSession, intent: Intent, cloudlet: str) -> dict[str, Link]:

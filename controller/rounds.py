@@ -18,6 +18,7 @@ from controller.db import vms
 from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.moves import MoveRow
+from controller.db.standing import standing
 from controller.db.vms import VmRow
 from controller.departures import owed_by
 from controller.errands import KEPT, Errands, hold
@@ -128,9 +129,9 @@ class Rounds:
             after = rows[-1].name
 
     async def prune(self) -> None:
-        """Forgets old moves."""
+        """Forgets old moves that do not stand."""
         async with self._database.write() as session:
-            await table.prune(session, now() - REMEMBERED)
+            await table.prune(session, now() - REMEMBERED, standing().correlate(MoveRow))
 
 
 def _away(intent: Intent, row: VmRow) -> bool:

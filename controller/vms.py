@@ -128,6 +128,14 @@ async def refuse_occupied(session: AsyncSession, endpoints: Collection[str]) -> 
         raise conflict(f"there is the VM {rows[0].name} at {rows[0].endpoint}{more}: move or remove it first")
 
 
+async def refuse_running(session: AsyncSession, cloudlet: str, endpoints: Collection[str]) -> None:
+    """Raises Refused if VMs run, or may run, at any of a cloudlet's LANs: once they are in no pool, none can leave."""
+    if rows := [row for row in await table.at(session, endpoints) if row.condition not in IDLE]:
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        there = f"the VM {rows[0].name} is {rows[0].condition} at {rows[0].endpoint}{more}"
+        raise conflict(f"{there}, and cannot leave once {cloudlet} drains: evacuate {cloudlet} first, or force it")
+
+
 async def _there(session: AsyncSession, name: str, check: Check, done: str = "started") -> VmRow:
     row = await table.get(session, name, lock=True)
     if row is None:

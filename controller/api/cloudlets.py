@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -28,7 +28,7 @@ from controller.db.cloudlets import CloudletRow
 from controller.outcomes import ChangeResult
 from controller.region import Region
 from controller.trust.authority import Reason
-from controller.vms import refuse_occupied
+from controller.vms import refuse_occupied, refuse_running
 from controller.wire.flavours import Flavour
 
 router = APIRouter(prefix="/api/v1/cloudlets", tags=["cloudlets"], dependencies=[Operator])
@@ -203,13 +203,24 @@ async def approve(name: NamePath, region: Running, response: Response, if_match:
 
 
 @router.post("/{name}/drain", responses=errors(404, 409, 412), summary="Drain a cloudlet")
-async def drain(name: NamePath, region: Running, dry_run: DryRun = False, if_match: IfMatch = None) -> ChangeResult:
-    """Takes all its endpoints out of all pools and keeps them out; its own LANs go on."""
+async def drain(
+    name: NamePath,
+    region: Running,
+    dry_run: DryRun = False,
+    if_match: IfMatch = None,
+    force: Annotated[bool, Query(description="Also one where VMs run: they cannot be moved away any more.")] = False,
+) -> ChangeResult:
+    """Takes all its endpoints out of all pools and keeps them out; its own LANs go on. VMs have to leave before: a VM
+    moves within a pool."""
 
     def edit(intent: Intent) -> Intent:
         return edits.drain(intent, name)
 
-    return await _change(region, name, "drain", "drained", edit, if_match, dry_run=dry_run)
+    async def empty(session: AsyncSession) -> None:
+        if not force:
+            await refuse_running(session, name, [lan.name for lan in region.intent.endpoints_of.get(name, ())])
+
+    return await _change(region, name, "drain", "drained", edit, if_match, empty, dry_run=dry_run)
 
 
 @router.delete("/{name}", responses=errors(404, 409, 412), summary="Remove a cloudlet")

@@ -13,17 +13,19 @@ router = APIRouter(prefix="/api/v1/cloudlets/{name}/evacuation", tags=["moves"],
 
 class Evacuation(BaseModel):
     """The moves that were started, in the order in which they have their turns; `moving` are VMs that were being moved
-    already, `stranded` those that there is no place for, or that are unresponsive: they may run, but cannot be moved.
-    """
+    already, `stranded` those that cannot be moved, and `why` says for each of them what is in the way."""
 
     moves: list[Move]
     moving: list[str]
     stranded: list[str]
+    why: dict[str, str]
 
 
 @router.post("", status_code=201, responses=errors(404, 409), summary="Evacuate a cloudlet")
 async def create(name: NamePath, region: Running) -> Evacuation:
     """Every VM that runs there moves to a possible neighbour: to its device if that is at one, else where it arrives
-    first."""
+    first. It stays there until its device is taken to be somewhere else. A cloudlet is evacuated before it is drained:
+    a VM moves within a pool."""
     found = await region.evacuations.begin(name)
-    return Evacuation(moves=[shown_as(row) for row in found.moves], moving=found.moving, stranded=found.stranded)
+    moves = [shown_as(row) for row in found.moves]
+    return Evacuation(moves=moves, moving=found.moving, stranded=sorted(found.stranded), why=found.stranded)

@@ -90,7 +90,8 @@ class MoveInFull(Move):
 
 @router.post("", status_code=201, responses=errors(409), summary="Start a move")
 async def create(body: NewMove, region: Running) -> Move:
-    """It waits for its turn: the policy says how many use a link, and a cloudlet, at a time."""
+    """It waits for its turn: the policy says how many use a link, and a cloudlet, at a time. The VM stays there until
+    its device is taken to be somewhere else than now."""
     row = await region.moves.start(
         body.vm, body.endpoint, keep=body.keep, linger=body.linger, asked_by="operator", reason=body.reason
     )

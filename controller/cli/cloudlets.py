@@ -124,15 +124,22 @@ def approve(name: Cloudlet) -> None:
 
 
 @app.verb("drain", "weft cloudlet drain c1")
-def drain(name: Cloudlet, dry_run: DryRun = False) -> None:
-    """Take all its endpoints out of all pools and keep them out; its own LANs go on."""
+def drain(
+    name: Cloudlet,
+    dry_run: DryRun = False,
+    force: Annotated[bool, typer.Option("--force", help="Also where VMs run: they cannot leave any more.")] = False,
+) -> None:
+    """Take all its endpoints out of all pools and keep them out; its own LANs go on. Evacuate it first: a VM moves
+    within a pool."""
     with Client() as api:
-        print_change(f"{name} drains", api.post(path("cloudlets", name, "drain"), dry_run=dry_run or None))
+        answer = api.post(path("cloudlets", name, "drain"), dry_run=dry_run or None, force=force or None)
+        print_change(f"{name} drains", answer)
 
 
 @app.verb("evacuate", "weft cloudlet evacuate c1")
 def evacuate(name: Cloudlet) -> None:
-    """Move all VMs that run there to its neighbours, one move each."""
+    """Move all VMs that run there to its neighbours, one move each; draining comes after that. Each VM stays where it
+    has gone until its device is taken to be somewhere else than now."""
     with Client() as api:
         print_evacuation(name, api.post(path("cloudlets", name, "evacuation")))
 

@@ -60,7 +60,8 @@ def start(
     reason: Annotated[str, typer.Option(help="For the record.")] = "",
     watch: Annotated[bool, typer.Option("--watch", help="Follow it to its end.")] = False,
 ) -> None:
-    """Move a VM to another cloudlet while it runs."""
+    """Move a VM to another cloudlet while it runs. It stays there until its device is taken to be somewhere else than
+    now, and then follows it as ever."""
     body: Row = {"vm": vm, "endpoint": endpoint, "keep": keep, "reason": reason}
     if linger is not None:
         body["linger"] = linger
@@ -208,4 +209,7 @@ def print_evacuation(name: str, answer: Row) -> None:
     if answer["moving"] and not session.json:
         say(f"on their way already: {plain(answer['moving'])}")
     if answer["stranded"]:
+        if not session.json:
+            for vm, why in sorted(answer.get("why", {}).items()):
+                say(plain(f"! {vm} stays at {name}: {why}"))
         raise CheckFailed(f"cannot leave {name}: {plain(answer['stranded'])}")

@@ -1,4 +1,4 @@
-"""Where a VM may be moved to. Pure."""
+"""Where a VM may be moved to, and why it cannot be moved at all. Pure."""
 
 from controller.core.intent import Intent, State
 from controller.core.refusals import conflict
@@ -29,3 +29,14 @@ def authorise(intent: Intent, plan: Plan) -> None:
         raise conflict(refused, "endpoint")
     if intent.held(destination.name):
         raise conflict(waiting(destination), "endpoint")
+
+
+def cut_off(intent: Intent, endpoint: str) -> str | None:
+    """Why no VM can be moved away from an endpoint: it is in no pool. None if it is in one."""
+    if intent.pools_of.get(endpoint):
+        return None
+    cloudlet = intent.cloudlets[intent.endpoints[endpoint].cloudlet]
+    if cloudlet.state is not State.DRAINING:
+        return f"{endpoint} is in no pool, and a VM moves within a pool"
+    first = f"approve {cloudlet.name}, have {endpoint} join its pool again, and evacuate before draining"
+    return f"{endpoint} is in no pool, because {cloudlet.name} is draining: {first}"

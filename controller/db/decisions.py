@@ -9,6 +9,7 @@ from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from controller.db.base import NAME, NUMBER, Base, Time, now
 from controller.db.sightings import SightingRow
+from controller.db.standing import standing
 from controller.db.vms import VmRow
 
 KEPT = 20_000
@@ -48,15 +49,16 @@ async def of_move(session: AsyncSession, move: str) -> DecisionRow | None:
 
 
 async def apart(session: AsyncSession) -> list[tuple[str, str, DecisionRow | None]]:
-    """Devices whose VM runs elsewhere than at the LAN where they are taken to be, that LAN, and what was last decided
-    on the VM's going there."""
+    """Devices whose VM runs elsewhere than at the LAN where they are taken to be, and not because of a move that
+    stands; that LAN, and what was last decided on the VM's going there."""
     one = aliased(DecisionRow)
     latest = select(func.max(one.id)).where(one.vm == VmRow.name, one.destination == SightingRow.endpoint)
     query = select(VmRow.device, SightingRow.endpoint, DecisionRow).join(
         SightingRow, SightingRow.device == VmRow.device
     )
     query = query.join(DecisionRow, DecisionRow.id == latest.scalar_subquery(), isouter=True)
-    query = query.where(SightingRow.endpoint != VmRow.endpoint, VmRow.condition == "running").order_by(VmRow.name)
+    query = query.where(SightingRow.endpoint != VmRow.endpoint, VmRow.condition == "running")
+    query = query.where(~standing().correlate(VmRow, SightingRow)).order_by(VmRow.name)
     return [(device, lan, row) for device, lan, row in await session.execute(query) if lan is not None]
 
 

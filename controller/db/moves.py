@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, and_, or_, select, update
+from sqlalchemy import JSON, ColumnElement, ForeignKey, String, UniqueConstraint, and_, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -150,11 +150,10 @@ async def close(session: AsyncSession, move: str, at: datetime) -> None:
     await session.execute(update(StepRow).where(*open_).values(state="given up", ended_at=at))
 
 
-async def prune(session: AsyncSession, before: datetime) -> None:
-    """Forgets moves that ended before then."""
-    from sqlalchemy import delete
-
-    await session.execute(delete(MoveRow).where(MoveRow.ended_at < before, MoveRow.step == Step.NORMAL))
+async def prune(session: AsyncSession, before: datetime, spared: ColumnElement[bool]) -> None:
+    """Forgets moves that ended before then, but for those `spared`."""
+    old = MoveRow.ended_at < before, MoveRow.step == Step.NORMAL
+    await session.execute(delete(MoveRow).where(*old, ~spared))
 
 
 OVER = (Phase.DONE, Phase.UNDONE)

@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 
+from tests.unit.cli.answers import CHANGE
 from tests.unit.cli.conftest import Controller, Weft
 
 FIGURES: dict[str, Any] = {"done": 1 << 20, "total": 1 << 21, "wire": 1 << 19, "paused_ms": 41.0}
@@ -85,10 +86,17 @@ def test_watch_says_each_step_once_and_how_it_ended(controller: Controller, weft
 def test_cancel_and_evacuate(controller: Controller, weft: Weft) -> None:
     controller.answers["DELETE", "/api/v1/moves/move-1"] = MOVE | {"state": "undoing"}
     assert weft("move", "cancel", "move-1").out == "move-1 is undoing\n"
-    answer = {"moves": [MOVE], "moving": ["v2"], "stranded": []}
+    answer = {"moves": [MOVE], "moving": ["v2"], "stranded": [], "why": {}}
     controller.answers["POST", "/api/v1/cloudlets/c1/evacuation"] = answer
     result = weft("cloudlet", "evacuate", "c1")
     assert result.code == 0 and "move-1" in result.out and "v2" in result.out
-    controller.answers["POST", "/api/v1/cloudlets/c1/evacuation"] = answer | {"stranded": ["v3"]}
+    controller.answers["POST", "/api/v1/cloudlets/c1/evacuation"] = answer | {
+        "stranded": ["v3"],
+        "why": {"v3": "c1-lan is in no pool"},
+    }
     result = weft("cloudlet", "evacuate", "c1")
     assert result.code == 1 and "cannot leave c1: v3" in result.err
+    assert result.out.splitlines()[-1] == "! v3 stays at c1: c1-lan is in no pool"
+    controller.answers["POST", "/api/v1/cloudlets/c1/drain"] = CHANGE
+    assert weft("cloudlet", "drain", "c1").code == 0 and not controller.last.url.params
+    assert weft("cloudlet", "drain", "c1", "--force").code == 0 and controller.last.url.params["force"] == "true"

@@ -45,8 +45,9 @@ def read(connection: Connection) -> Rows:
 
 
 def common(one: Rows, other: Rows) -> tuple[Rows, Rows]:
-    """What both have tables and columns for, in an order of its own."""
-    shared = {name: one[name][0].keys() & other[name][0].keys() for name in one if one[name] and other.get(name)}
+    """What both have tables and columns for, in an order of its own. A table that only one has rows in is in it with
+    all of these."""
+    shared = {name: _columns(one[name], other[name]) for name in one.keys() & other.keys()}
     return _only(one, shared), _only(other, shared)
 
 
@@ -55,6 +56,12 @@ def lost(before: Rows, after: Rows) -> set[str]:
     gone = before.keys() - after.keys()
     both = [name for name in before if before[name] and after.get(name)]
     return gone | {f"{name}.{column}" for name in both for column in before[name][0].keys() - after[name][0].keys()}
+
+
+def _columns(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> set[str]:
+    """Those of both, as far as there are rows to tell them by."""
+    there = [set(rows[0]) for rows in (one, other) if rows]
+    return set.intersection(*there) if there else set()
 
 
 def _only(rows: Rows, columns: Mapping[str, Iterable[str]]) -> Rows:

@@ -1,8 +1,9 @@
 """A device is seen somewhere else: its VM follows where the paper lets it, by figures that are on record."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from controller.core.prediction import BUFFER_MS
 from controller.core.profiles import Past
 from controller.core.prospects import advice, prospect
 from controller.core.refusals import conflict
-from controller.db import profiles
+from controller.db import decisions, profiles
 from controller.db import vms as table
 from controller.db.bandwidths import BandwidthRow
 from controller.db.base import now
@@ -27,13 +28,15 @@ from controller.db.moves import MoveRow
 from controller.db.neighbours import NeighbourRow
 from controller.db.profiles import ProfileRow
 from controller.db.sightings import SightingRow
+from controller.db.vms import VmRow
 from controller.deciding import AGAIN, Deciding, consider, note
 from controller.predictions import learn
 from controller.wire.machines import MachineState
 from controller.wire.moves import Figures, MoveReport
 from tests.unit.controller.conftest import Controller, problem
-from tests.unit.controller.fake_mover import settled
-from tests.unit.controller.test_moving import town
+from tests.unit.controller.fake_mover import breaking, running, settled
+from tests.unit.controller.test_leases import mac
+from tests.unit.controller.test_moving import VM, town
 from tests.unit.controller.test_vms import WEB, begin_move, region, say
 
 MB = 10**6
@@ -44,13 +47,15 @@ async def add(controller: Controller, *rows: Any) -> None:
         session.add_all(rows)
 
 
-def neighbour(rtt_ms: float | None, possible: bool = True, fresh: bool = True, **names: str) -> NeighbourRow:
+def neighbour(
+    rtt_ms: float | None, possible: bool = True, fresh: bool = True, minutes: float = 3, **names: str
+) -> NeighbourRow:
     at = now()
     return NeighbourRow(
         cloudlet=names.get("cloudlet", "c1"),
         neighbour=names.get("neighbour", "c2"),
         at=at,
-        fresh_until=at + timedelta(minutes=3 if fresh else -1),
+        fresh_until=at + timedelta(minutes=minutes if fresh else -1),
         method="icmp",
         sent=5,
         received=5,
@@ -65,6 +70,12 @@ def bandwidth(mbits: float) -> BandwidthRow:
     row = BandwidthRow(cloudlet="c1", neighbour="c2", bits_per_second=mbits * MB, moves=1, at=now())
     row.last_bytes, row.last_seconds = MB, 1.0
     return row
+
+
+def taken_to_be(device: str, endpoint: str, since: datetime) -> SightingRow:
+    """A device that is taken to be at an endpoint since then."""
+    seen = {"endpoint": endpoint, "since": since, "seen_endpoint": endpoint, "seen_since": since, "turned_at": since}
+    return SightingRow(device=device, how="lease", at=since, **seen)
 
 
 class Starts:
@@ -186,9 +197,7 @@ async def test_what_stood_in_the_way_may_pass(controller: Controller, monkeypatc
     start = Starts()
     deciding = await ready(controller, start)
     await deciding.look()  # nobody knows where m1 is
-    at = now()
-    seen = {"endpoint": "c2-lan", "since": at, "seen_endpoint": "c2-lan", "seen_since": at, "turned_at": at}
-    await add(controller, SightingRow(device="m1", how="lease", at=at, **seen))
+    await add(controller, taken_to_be("m1", "c2-lan", now()))
     for _ in range(3):
         await deciding.look()
     kept = (await controller.get("/decisions"))["items"]
@@ -212,6 +221,115 @@ async def test_what_stood_in_the_way_may_pass(controller: Controller, monkeypatc
         "move",
         "synthesise",
     ]
+
+
+async def look_now_and_later(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks for VMs that are away from their devices, with c1, c2 and c3 near each other."""
+    async with controller.region.database.write() as session:
+        await session.execute(delete(NeighbourRow))
+        session.add_all(
+            neighbour(20.0, minutes=10, cloudlet=a, neighbour=b) for a, b in permutations(("c1", "c2", "c3"), 2)
+        )
+    await controller.region.deciding.look()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "now", lambda: now() + AGAIN)
+        await controller.region.deciding.look()
+
+
+async def moved(controller: Controller) -> list[tuple[str, str, str]]:
+    """Who was to move where, and who asked for it, the first one first."""
+    found = (await controller.get("/moves"))["items"]
+    return [(one["vm"], one["endpoint"], one["asked_by"]) for one in reversed(found)]
+
+
+@pytest.mark.parametrize("then", ["stays", "walks on", "comes back"])
+async def test_a_move_that_was_asked_for_stands(
+    controller: Controller, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    """The VM does not go back to where its device was before, whoever looks; it follows once the device is taken to be
+    elsewhere, or there anew."""
+    pool = ("c1-lan", "c2-lan", "c3-lan")
+    async with town(controller, pool=pool) as there:
+        await add(controller, taken_to_be("m1", "c1-lan", now()))
+        await there.over(await there.start("c2-lan"))
+        await look_now_and_later(controller, monkeypatch)
+        assert await controller.region.deciding.seen("m1", "c1-lan") is None  # so says a new leader
+        asked = [("v1", "c2-lan", "operator")]
+        assert await moved(controller) == asked and running(there.there, "v1") == ["c2"]
+        if then == "stays":
+            return
+        lan = "c3-lan" if then == "walks on" else "c1-lan"
+        async with controller.region.database.write() as session:
+            await session.execute(delete(SightingRow))
+            session.add(taken_to_be("m1", lan, now()))
+        await look_now_and_later(controller, monkeypatch)
+        assert await moved(controller) == [*asked, ("v1", lan, "deciding")]
+
+
+async def test_an_evacuation_stands(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The devices are still at the cloudlet that their VMs have left."""
+    async with town(controller) as there:
+        for number in (2, 3):
+            name, device = f"v{number}", f"m{number}"
+            await controller.post("/devices", {"name": device, "mac": mac(number)})
+            await controller.post("/vms", VM | {"name": name, "device": device})
+            vm = await controller.get(f"/vms/{name}")
+            await there.movers["c1"].agent.lease(endpoint="c1-lan", mac=vm["macs"][0], client_id=vm["client_id"])
+            await controller.post(f"/vms/{name}/start", status=200)
+        names = ["v1", "v2", "v3"]
+
+        async def all_run() -> bool:
+            return {(await controller.get(f"/vms/{name}"))["condition"] for name in names} == {"running"}
+
+        await settled(all_run)
+        await add(controller, neighbour(20.0), *(taken_to_be(f"m{number}", "c1-lan", now()) for number in (1, 2, 3)))
+        left = await controller.post("/cloudlets/c1/evacuation")
+        assert [(await there.over(move["name"]))["state"] for move in left["moves"]] == ["done"] * 3
+        await look_now_and_later(controller, monkeypatch)
+        assert sorted(await moved(controller)) == [(name, "c2-lan", "evacuation") for name in names]
+        assert [running(there.there, name) for name in names] == [["c2"]] * 3
+
+
+async def test_a_move_that_was_undone_does_not_stand(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with town(controller, pool=("c1-lan", "c2-lan", "c3-lan")) as there:
+        await add(controller, taken_to_be("m1", "c2-lan", now()))
+        there.movers["c3"].broken = breaking("prepare", "no room")
+        assert (await there.over(await there.start("c3-lan")))["state"] == "undone"
+        await look_now_and_later(controller, monkeypatch)
+        assert await moved(controller) == [("v1", "c3-lan", "operator"), ("v1", "c2-lan", "deciding")]
+
+
+@pytest.mark.parametrize(
+    ("asked_by", "state", "asked", "made", "stands"),
+    [
+        ("operator", "done", 0, 60, True),
+        ("evacuation", "done", 0, 60, True),
+        ("deciding", "done", 0, 60, False),
+        ("operator", "undone", 0, 60, False),
+        ("operator", "done", 20, 60, False),  # before its device came to where it is
+        ("operator", "done", 5, 2, False),  # another VM of that name
+    ],
+)
+async def test_which_moves_stand(
+    controller: Controller, asked_by: str, state: str, asked: int, made: int, stands: bool
+) -> None:
+    """Of a VM that was made so many minutes ago, asked for so many minutes ago; its device came 10 minutes ago. What
+    stands is remembered, however old it is."""
+    start, at = Starts(), now()
+    deciding = await ready(controller, start)
+    before = at - timedelta(minutes=asked)
+    row = MoveRow(name="mv1", vm="web", device="m1", source="c2", destination="c1", state=state, step="normal")
+    row.asked_by, row.saga, row.created_at, row.ended_at = asked_by, {}, before, at - timedelta(days=91)
+    await add(controller, neighbour(20.0), taken_to_be("m1", "c2-lan", at - timedelta(minutes=10)), row)
+    async with controller.region.database.write() as session:
+        await session.execute(update(VmRow).values(created_at=at - timedelta(minutes=made)))
+    async with controller.region.database.read() as session:
+        assert (await decisions.apart(session) == []) == stands
+    await deciding.look()
+    assert (start.begun == []) == stands
+    await controller.region.rounds.prune()
+    async with controller.region.database.read() as session:
+        assert (await session.get(MoveRow, "mv1") is not None) == stands
 
 
 async def test_a_move_that_is_refused_is_told(controller: Controller) -> None:

@@ -350,6 +350,41 @@ async def test_evacuation(controller: Controller) -> None:
         assert running(town_.there, "v1") == ["c2"]
 
 
+async def test_a_cloudlet_that_drains_is_evacuated_before(controller: Controller) -> None:
+    """Where VMs run, draining is refused; if it is forced, an evacuation says of each VM what is in the way."""
+    async with town(controller) as town_:
+        drain, first = "/cloudlets/c1/drain", "v1 is running at c1-lan, and cannot leave once c1 drains: evacuate c1"
+        await controller.refused(409, drain, None, None, first)
+        await controller.refused(409, f"{drain}?dry_run=true", None, None, first)
+        answer = await controller.post("/cloudlets/c1/evacuation")
+        assert answer["why"] == {"v1": "c1 has no possible neighbour with a LAN"}
+        await told(town_.movers["c1"].agent, "c1", measured(1, "c2"))
+        await controller.post(drain, status=200, force="true")
+        answer = await controller.post("/cloudlets/c1/evacuation")
+        assert (answer["moves"], answer["stranded"], list(answer["why"])) == ([], ["v1"], ["v1"])
+        assert answer["why"]["v1"].startswith("c1-lan is in no pool, because c1 is draining: approve c1, ")
+        move = await town_.over(await town_.start())
+        assert (move["state"], move["reason"]) == ("undone", f"connect failed: {answer['why']['v1']}")
+        await controller.post("/cloudlets/c1/approve", status=200)
+        await controller.post("/vcps/blue/members", {"endpoint": "c1-lan"})
+        answer = await controller.post("/cloudlets/c1/evacuation")
+        assert (len(answer["moves"]), answer["why"]) == (1, {})
+        await town_.over(answer["moves"][0]["name"])
+        await settled(lambda: _at(controller, "c2-lan"))
+        await controller.post(drain, status=200)
+
+
+async def test_who_cannot_leave_is_told_why(controller: Controller) -> None:
+    async with town(controller, pool=()) as town_:
+        await told(town_.movers["c1"].agent, "c1", measured(1, "c2"))
+        answer = await controller.post("/cloudlets/c1/evacuation")
+        assert answer["why"] == {"v1": "c1-lan is in no pool, and a VM moves within a pool"}
+        await controller.post("/vcps/blue/members", {"endpoint": "c1-lan"})
+        await controller.post("/cloudlets/c2/drain", status=200)
+        answer = await controller.post("/cloudlets/c1/evacuation")
+        assert answer["why"] == {"v1": "c2-lan is not active: its cloudlet c2 is draining"}
+
+
 async def test_moves_in_pages(controller: Controller) -> None:
     async with town(controller) as town_:
         first = await town_.over(await town_.start())
