@@ -4,7 +4,7 @@ import asyncio
 import difflib
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -13,6 +13,7 @@ from controller.api.errors import of_place
 from controller.changes import Changes
 from controller.core import consents, lease_hits, policies
 from controller.core.disconnects import Disconnect, disconnects, losing
+from controller.core.effects import Effects
 from controller.core.intent import Intent
 from controller.core.lease_hits import Hit
 from controller.core.plans import Plan
@@ -59,6 +60,7 @@ class Look:
     before: Intent
     in_force: InForce
     result: PolicyEdit
+    effects: Effects
     disconnects: tuple[Disconnect, ...] = ()
     hits: tuple[Hit, ...] = ()
     tests: tuple[Result, ...] = ()
@@ -66,9 +68,16 @@ class Look:
 
     @property
     def planned(self) -> str:
-        """The mark of the plan: the generation that it was made at, and a digest of what it says."""
-        said = [Steps.of(self.result.plan).model_dump(), [vars(d) for d in self.disconnects]]
-        said += [list(self.unconsented)] if self.unconsented else []
+        """The mark of the plan: the generation that it was made at, and a digest of what it says. How many routes come
+        and go is not in it: PEs announce and withdraw them without any change. Takes as long as the effects do."""
+        said = {
+            "steps": Steps.of(self.result.plan).model_dump(),
+            "warnings": [warning.message for warning in self.result.warnings],
+            "disconnects": [asdict(one) for one in self.disconnects],
+            "leases": [asdict(hit) for hit in self.hits],
+            "unconsented": self.unconsented,
+            "effects": self.effects.digest,
+        }
         digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
         return f"{self.before.generation}-{digest[:12]}"
 
@@ -88,7 +97,8 @@ class Application:
     def __init__(self, changes: Changes, policy: Policy, text: str, terms: Terms) -> None:
         self.policy, self.text, self.terms = policy, text, terms
         self.row: PolicyRow | None = None
-        self.look = Look(changes.intent, InForce(), PolicyEdit(Plan(), changes.intent))
+        intent = changes.intent
+        self.look = Look(intent, InForce(), PolicyEdit(Plan(), intent), Effects(intent, intent))
         self._changes, self._looked = changes, False
 
     async def foresee(self, database: Database) -> Look:
@@ -97,41 +107,46 @@ class Application:
         PolicyInvalid for what is wrong with it, tests that fail included."""
         async with database.read() as session:
             known = await self._known(session)
-        worked_out = await self._work_out(known)
+        look = await self._work_out(known)
         async with database.read() as session:
-            return await self._conclude(session, known, worked_out)
+            return await self._conclude(session, look)
 
     async def see(self, session: AsyncSession) -> Look:
-        """The same inside a transaction: what was foreseen, or all anew if the region has changed since."""
-        if self._looked and self.look.before is self._changes.intent:
-            return self.look
-        known = await self._known(session)
-        return await self._conclude(session, known, await self._work_out(known))
+        """The same inside a transaction: what was foreseen, with the leases that there are now, or all anew if the
+        region has changed since."""
+        if not (self._looked and self.look.before is self._changes.intent):
+            return await self._conclude(session, await self._work_out(await self._known(session)))
+        return await self._conclude(session, self.look)
 
     async def _known(self, session: AsyncSession) -> Known:
         in_force = await self._changes.policies.load(session)
         return Known(self._changes.intent, in_force, await medians(session, self.policy.rules))
 
-    async def _work_out(self, known: Known) -> tuple[PolicyEdit, tuple[Result, ...]]:
+    async def _work_out(self, known: Known) -> Look:
+        return await asyncio.to_thread(self._worked_out, known)
+
+    def _worked_out(self, known: Known) -> Look:
+        """All but what leases have to do with it."""
         intent, rules = known.intent, self.policy.rules
+        unconsented = tuple(consents.cut_off(intent, rules))
         if (who := self.terms.counted_by) is not None:
-            intent = consents.counted(intent, consents.cut_off(intent, rules), who)
-        result = await asyncio.to_thread(policies.apply, intent, self.policy, known.medians, strict=self.terms.strict)
+            intent = consents.counted(intent, unconsented, who)
+        result = policies.apply(intent, self.policy, known.medians, strict=self.terms.strict)
         if known.in_force.text == self.text:
             result = replace(result, intent=result.intent.but(policy=intent.policy))
-        return result, await asyncio.to_thread(run, self.policy, Proof(result.intent, known.medians))
+        tests, effects = run(self.policy, Proof(result.intent, known.medians)), Effects(known.intent, result.intent)
+        if self.terms.planned is not None:
+            _ = effects.digest  # asked for later, with everybody waiting
+        return Look(known.intent, known.in_force, result, effects, tests=tests, unconsented=unconsented)
 
-    async def _conclude(
-        self, session: AsyncSession, known: Known, worked_out: tuple[PolicyEdit, tuple[Result, ...]]
-    ) -> Look:
-        intent, (result, tests) = known.intent, worked_out
-        devices = await leases.apart(session, losing(intent, result.intent), now())
+    async def _conclude(self, session: AsyncSession, look: Look) -> Look:
+        intent, after = look.before, look.result.intent
+        devices = await leases.apart(session, losing(intent, after), now())
         was, will = intent.policy.addresses, self.policy.rules.addresses
         held = await leases.held(session, lease_hits.touched(was, will), now())
-        cut_off = tuple(disconnects(intent, result.intent, devices))
-        self._looked = True
-        hits, unconsented = lease_hits.hits(was, will, held), consents.cut_off(intent, self.policy.rules)
-        self.look = Look(intent, known.in_force, result, cut_off, tuple(hits), tests, tuple(unconsented))
+        cut_off = await asyncio.to_thread(disconnects, intent, after, devices)
+        hits = lease_hits.hits(was, will, held)
+        self.look, self._looked = replace(look, disconnects=tuple(cut_off), hits=tuple(hits)), True
         return self.look
 
     async def rehearsing(self, session: AsyncSession) -> None:
@@ -180,13 +195,15 @@ class Application:
             await events.add(session, f"consent-{kind}", name, text + who, endpoints=list(look.unconsented))
 
     def place(self, one: Disconnect) -> PolicyError:
-        """What a disconnect is to be blamed on: the pool that the policy takes apart, or that it lacks."""
-        sentence = (
-            f"device {one.device} at {one.md} would be cut off from its VM at {one.vm}: "
-            f"they share {one.vcp} and would share no pool"
-        )
-        named = one.vcp in self.policy.rules.vcps
-        return self.policy.error(("vcps", one.vcp, "members") if named else ("vcps",), sentence)
+        """What a disconnect is to be blamed on: the rule that drops, the pool that the policy takes apart, or that it
+        lacks."""
+        who, how, rules = one.who, one.how, self.policy.rules
+        sentence = f"device {who.device} at {who.md} would be cut off from its VM at {who.vm}: {how.why}"
+        if how.rule is not None:
+            family = self.look.result.intent.vcps[how.vcp].family or how.vcp
+            number = [rule.name for rule in rules.access[family]].index(how.rule)
+            return self.policy.error(("access", family, number), sentence)
+        return self.policy.error(("vcps", how.vcp, "members") if how.vcp in rules.vcps else ("vcps",), sentence)
 
     def _cutting_off(self, look: Look) -> Problem:
         places = [of_place(self.place(one)) for one in look.disconnects[:200]]

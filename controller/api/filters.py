@@ -1,7 +1,7 @@
 """What PEs filter so that access rules hold: as it is, with what was counted, and as a plan tells it."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import chain, islice
 
@@ -13,7 +13,7 @@ from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import NameFilter
-from controller.core.filters import differences, filters, told
+from controller.core.filters import Difference, filters, told
 from controller.core.flowspec import FlowSpec
 from controller.core.intent import Intent
 from controller.db import filters as table
@@ -102,10 +102,10 @@ def _counted(report: AccessReport, endpoint: str, family: FlowFamily, nlri: str)
     return next((one for one in report.filters if (one.endpoint, one.family, one.nlri) == wanted), None)
 
 
-def filtered(before: Intent, after: Intent) -> list[Filtered]:
-    """By endpoint; those of which nothing changes are left out."""
+def filtered(differences: Iterable[Difference]) -> list[Filtered]:
+    """By endpoint, as a plan tells it."""
     told, found = 0, []
-    for one in differences(before, after):
+    for one in differences:
         words = chain((f"- {spec}" for spec in one.gone), (f"+ {spec}" for spec in one.new))
         some = list(islice(words, TOLD - told))
         told += len(some)

@@ -69,12 +69,15 @@ class Checked(BaseModel):
 
 
 class CutOff(BaseModel):
-    """A device that would lose its VM: the endpoints that they have leases at, and the pool that joins them now."""
+    """A device that would lose its VM: the endpoints that they have leases at, and why. `rule` is the access rule of
+    `vcp` that would drop; without one, `vcp` is the pool that joins the two now, and none would."""
 
     device: str
     md: str
     vm: str
     vcp: str
+    rule: str | None
+    why: str
     at: FieldError
 
 
@@ -93,7 +96,7 @@ class Planned_(Checked):  # noqa: N801 - the parameter has the name
     an application, it does exactly this or nothing. `change` is what would be sent to whom. While somebody is in
     `disconnects` an application is refused, unless it is told to go on; and while some are in `unconsented`, endpoints
     in force whose tenants are asked from now on, unless it is told to hold them back or to count them. `filters` is
-    what access rules come to."""
+    what access rules come to. The mark is of all this but `tests` and the routes in `change`."""
 
     model_config = {"title": "Planned"}
 
@@ -194,12 +197,12 @@ async def plan(
         revision=look.in_force.row.id if look.in_force.row else None,
         etag=etag(look.in_force.row),
         generation=look.before.generation,
-        planned=look.planned,
+        planned=await asyncio.to_thread(lambda: look.planned),
         disconnects=_disconnects(application),
         unconsented=list(look.unconsented),
         leases=[Struck(**vars(hit.lease), why=hit.why) for hit in look.hits],
         tests=[_test(found) for found in look.tests],
-        filters=await asyncio.to_thread(filtered, look.before, look.result.intent),
+        filters=filtered(look.effects.filters),
         change=change,
     )
 
@@ -286,7 +289,7 @@ def _warnings(application: Application) -> list[FieldError]:
 
 def _disconnects(application: Application) -> list[CutOff]:
     found = application.look.disconnects
-    return [CutOff(**vars(one), at=of_place(application.place(one))) for one in found]
+    return [CutOff(**vars(one.who), **vars(one.how), at=of_place(application.place(one))) for one in found]
 
 
 def _test(found: Result) -> Test:

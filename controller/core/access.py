@@ -13,6 +13,9 @@ from controller.core.policy.model import AccessRule, Action
 
 WITH_PORTS = ("tcp", "udp")
 ALL_PORTS = (0, 65535)
+ANSWERS = (32768, 65535)
+"""Ports that answers go to: those that operating systems choose from for the near end of a connection."""
+
 OTHER = "other"
 """A protocol that no rule names."""
 
@@ -52,7 +55,12 @@ class Verdict:
     @property
     def passes(self) -> bool:
         """Whether packets get through."""
-        return bool(self.rulings) and not any(ruling.drops for ruling in self.rulings)
+        return bool(self.rulings) and self.dropped_by is None
+
+    @property
+    def dropped_by(self) -> Ruling | None:
+        """The first pool, by name, that lets nothing pass; None also without any pool."""
+        return next((ruling for ruling in self.rulings if ruling.drops), None)
 
     @property
     def rate_kbps(self) -> int | None:
@@ -97,6 +105,25 @@ def judge(intent: Intent, flow: Flow) -> Verdict:
 
 def _ruling(vcp: str, rules: Iterable[AccessRule], flow: Flow) -> Ruling:
     return Ruling(vcp, next((rule for rule in rules if matches(rule, flow)), None))
+
+
+def flows(
+    intent: Intent, source: str, destination: str, protocol: str | None = None, port: int | None = None
+) -> Iterator[Flow]:
+    """One flow for each kind of traffic between two endpoints, one way, that the rules tell from others: all of it, or
+    that of one protocol, or to one port."""
+    none: frozenset[str] = frozenset()
+    shared = intent.pools_of.get(source, none) & intent.pools_of.get(destination, none)
+    kinds = list(classes(rule for vcp in shared for rule in rules_of(intent, vcp)))
+    kinds += [(each, ANSWERS) for each in WITH_PORTS]
+    named = {each for each, _ in kinds}
+    for each, ports in kinds:
+        if protocol is not None and each != (protocol if protocol in named else OTHER):
+            continue
+        if port is None or ports is None:
+            yield Flow(source, destination, each, None if ports is None else ports[0])
+        elif ports[0] <= port <= ports[1]:
+            yield Flow(source, destination, each, port)
 
 
 def classes(rules: Iterable[AccessRule]) -> Iterator[tuple[str, Ports | None]]:

@@ -1,11 +1,22 @@
 """Whom a change would cut off: a device whose VM is at another LAN than it is itself, when the two LANs share no pool
-any more."""
+any more, or when access rules drop what got from the one to the other.
 
-from collections.abc import Iterable, Mapping
+What counts is the way from the device to its VM and the way back, each by itself. One is lost if something got through
+before and nothing does after, or if TCP did, to any port, and does not to any: connections are what a device has with
+its VM. So a rule about some ports, or about other protocols alone, cuts nobody off, and a way that was closed before
+cannot be lost.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
+from controller.core.access import Flow, flows, judge, rules_of
 from controller.core.intent import Intent
+from controller.core.policy.model import AccessRule
 from controller.core.tables import changed
+
+_NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, order=True)
@@ -17,39 +28,93 @@ class Apart:
     vm: str
 
 
-@dataclass(frozen=True, order=True)
-class Disconnect:
-    """A device that a change would cut off from its VM, and the pool that connects them as long as it is not made."""
+@dataclass(frozen=True)
+class Loss:
+    """How a way is lost: by `rule` of `vcp`, or, without a rule, since `vcp` connects the two only as long as the
+    change is not made. `why` is that in words."""
 
-    device: str
-    md: str
-    vm: str
     vcp: str
+    rule: str | None
+    why: str
 
 
-def losing(old: Intent, new: Intent) -> Mapping[str, frozenset[str]]:
-    """Endpoint → the endpoints that it shares a pool with before, and with none after. In proportion to the pools that
-    lose members."""
-    lost: dict[str, set[str]] = {}
+@dataclass(frozen=True)
+class Disconnect:
+    """A device that a change would cut off from its VM, and how."""
+
+    who: Apart
+    how: Loss
+
+
+def losing(old: Intent, new: Intent) -> frozenset[str]:
+    """The endpoints that may lose a way: the members of pools that somebody leaves, those of pools with rules that
+    somebody joins, and those that the rules are about which differ. In proportion to these pools, and where rules
+    differ to the number of all."""
+    found: set[str] = set()
     for name in changed(old.vcps, new.vcps):
-        pool, after = old.vcps.get(name), new.vcps.get(name)
-        if pool is None:
-            continue
-        for leaver in pool.members - (after.members if after else frozenset()):
-            gone = {other for other in pool.members if other != leaver and not new.share(leaver, other)}
-            if gone:
-                lost.setdefault(leaver, set()).update(gone)
-                for other in gone:
-                    lost.setdefault(other, set()).add(leaver)
-    return {name: frozenset(others) for name, others in lost.items()}
+        was, now = (vcps[name].members if name in vcps else _NONE for vcps in (old.vcps, new.vcps))
+        if was - now:
+            found |= was
+        if now - was and rules_of(new, name):
+            found |= now
+    if old.policy.access != new.policy.access:
+        for name in new.vcps.keys() & old.vcps.keys():
+            for rule in _differing(rules_of(old, name), rules_of(new, name)):
+                found |= _about(rule, new.vcps[name].members)
+    return frozenset(found)
 
 
 def disconnects(old: Intent, new: Intent, devices: Iterable[Apart]) -> list[Disconnect]:
-    """Those of the devices that lose their VM."""
-    lost = losing(old, new)
-    none: frozenset[str] = frozenset()
-    return sorted(
-        Disconnect(d.device, d.md, d.vm, min(old.pools_of.get(d.md, none) & old.pools_of.get(d.vm, none)))
-        for d in devices
-        if d.vm in lost.get(d.md, none)
-    )
+    """Those of the devices that lose the way to their VM, or the way back. Sorted."""
+    losses: dict[tuple[str, str], Loss | None] = {}
+    found: list[Disconnect] = []
+    for who in sorted(set(devices)):
+        pair = who.md, who.vm
+        if pair not in losses:
+            losses[pair] = _loss(old, new, who.md, who.vm) or _loss(old, new, who.vm, who.md)
+        if (how := losses[pair]) is not None:
+            found.append(Disconnect(who, how))
+    return found
+
+
+def _loss(old: Intent, new: Intent, source: str, destination: str) -> Loss | None:
+    """How the way from one endpoint to the other is lost, if it is."""
+    if _judges(old, source, destination) == _judges(new, source, destination):
+        return None
+    if _passing(new, source, destination, "tcp"):
+        return None
+    rest = _passing(new, source, destination)
+    lost = _passing(old, source, destination, "tcp") or (None if rest else _passing(old, source, destination))
+    if lost is None:
+        return None
+    by = judge(new, lost).dropped_by
+    if by is None or by.rule is None:
+        pool = min(_judges(old, source, destination))
+        return Loss(pool, None, f"they share {pool} and would share no pool")
+    what = "no TCP" if rest else "nothing"
+    why = f"by rule '{by.rule.name}' of {by.vcp}, {what} would get from {source} to {destination}"
+    return Loss(by.vcp, by.rule.name, why)
+
+
+def _judges(intent: Intent, source: str, destination: str) -> dict[str, Sequence[AccessRule]]:
+    """The pools that two endpoints share, and their rules."""
+    shared = intent.pools_of.get(source, _NONE) & intent.pools_of.get(destination, _NONE)
+    return {vcp: rules_of(intent, vcp) for vcp in shared}
+
+
+def _passing(intent: Intent, source: str, destination: str, protocol: str | None = None) -> Flow | None:
+    """Something that gets from one endpoint to the other, of a protocol or of any."""
+    kinds = flows(intent, source, destination, protocol)
+    return next((flow for flow in kinds if judge(intent, flow).passes), None)
+
+
+def _differing(was: Sequence[AccessRule], now: Sequence[AccessRule]) -> Iterable[AccessRule]:
+    """The rules, before and after, from the first that is another."""
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(was, now, strict=False)))
+    return (*was[alike:], *now[alike:])
+
+
+def _about(rule: AccessRule, members: frozenset[str]) -> frozenset[str]:
+    """The members of a pool that a rule is about."""
+    sources, destinations = (of & members if of else members for of in (rule.sources, rule.destinations))
+    return sources | destinations if sources and destinations else _NONE

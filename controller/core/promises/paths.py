@@ -1,15 +1,10 @@
 """`reachable` and `isolated`: whether anything gets from one endpoint to another, by pools and by access rules."""
 
-from collections.abc import Iterator
-
-from controller.core.access import OTHER, WITH_PORTS, Flow, Verdict, classes, judge, rules_of
+from controller.core.access import ANSWERS, OTHER, Flow, Verdict, flows, judge
 from controller.core.intent import Intent
 from controller.core.policy.document import Path
 from controller.core.policy.promises import PathTest
 from controller.core.promises.region import Absent, Finding, Region, Unknown
-
-ANSWERS = (32768, 65535)
-"""Ports that answers go to: those that operating systems choose from for the near end of a connection."""
 
 
 def prove(test: PathTest, region: Region) -> Finding:
@@ -45,35 +40,19 @@ def _told(intent: Intent, test: PathTest) -> None:
 def _pair(test: PathTest, intent: Intent, source: str, destination: str) -> Finding:
     expected = "reachable" if test.reachable else "isolated"
     way = f"{source} to {destination}"
-    verdicts = [(flow, judge(intent, flow)) for flow in _flows(intent, source, destination, test.protocol, test.port)]
+    verdicts = [(flow, judge(intent, flow)) for flow in flows(intent, source, destination, test.protocol, test.port)]
     through = next(((flow, verdict) for flow, verdict in verdicts if verdict.passes), None)
     if through is None:
         why = _why_not(intent, source, destination, verdicts)
         return Finding(not test.reachable, expected, "isolated", (f"{way}: {why}",))
     passing = f"{way}: {_why(*through)}"
     if test.reachable and test.protocol == "tcp":
-        for flow in _flows(intent, destination, source, "tcp", None):
+        for flow in flows(intent, destination, source, "tcp", None):
             back = judge(intent, flow)
             if flow.port is not None and flow.port >= ANSWERS[0] and not back.passes:
                 said = f"answers do not get back: {_dropped(back)} drops {_traffic(flow)}"
                 return Finding(False, expected, "half reachable", (passing, said))
     return Finding(test.reachable, expected, "reachable", (passing,))
-
-
-def _flows(intent: Intent, source: str, destination: str, protocol: str | None, port: int | None) -> Iterator[Flow]:
-    """One flow for each kind of traffic that the rules tell from others, as far as the test is about it."""
-    none: frozenset[str] = frozenset()
-    shared = intent.pools_of.get(source, none) & intent.pools_of.get(destination, none)
-    kinds = list(classes(rule for vcp in shared for rule in rules_of(intent, vcp)))
-    kinds += [(each, (ANSWERS[0], ANSWERS[1])) for each in WITH_PORTS]
-    named = {each for each, _ in kinds}
-    for each, ports in kinds:
-        if protocol is not None and each != (protocol if protocol in named else OTHER):
-            continue
-        if port is None or ports is None:
-            yield Flow(source, destination, each, None if ports is None else ports[0])
-        elif ports[0] <= port <= ports[1]:
-            yield Flow(source, destination, each, port)
 
 
 def _why(flow: Flow, verdict: Verdict) -> str:
@@ -99,10 +78,8 @@ def _why_not(intent: Intent, source: str, destination: str, verdicts: list[tuple
 
 
 def _dropped(verdict: Verdict) -> str:
-    for ruling in verdict.rulings:
-        if ruling.drops and ruling.rule is not None:
-            return f"rule '{ruling.rule.name}' of {ruling.vcp}"
-    return "the lack of a common pool"
+    by = verdict.dropped_by
+    return f"rule '{by.rule.name}' of {by.vcp}" if by and by.rule else "the lack of a common pool"
 
 
 def _traffic(flow: Flow) -> str:

@@ -11,9 +11,11 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.pool import QueuePool
 
+from controller.api.applying import Application, Look
 from controller.core import policies
 from controller.db import pairs
 from controller.db.base import now
+from controller.db.engine import Database
 from controller.db.leases import LeaseRow
 from controller.db.policies import PolicyRow
 from lab.patience import eventually
@@ -149,6 +151,35 @@ async def test_a_device_is_not_cut_off_from_its_vm_unless_somebody_says_so(regio
     assert applied["disconnects"][0]["at"]["line"] == 2
 
 
+async def test_a_rule_that_drops_all_of_it_cuts_off_as_well(region: Controller) -> None:
+    await done(region, "apply", TWO)
+    await region.post("/devices", {"name": "m1", "mac": "02:00:5e:00:00:01"})
+    await lease(region, "m1", "md", "c1-lan")
+    await lease(region, "m1", "vm", "c3-lan")
+    ssh, apart = (
+        "    - {name: no-ssh, action: drop, ports: [22]}\n",
+        "    - {name: apart, action: drop, from: [c3-lan]}\n",
+    )
+    assert (await done(region, "plan", f"{TWO}access:\n  blue:\n{ssh}"))["disconnects"] == []
+    closed = f"{TWO}access:\n  blue:\n{ssh}{apart}"
+    planned = await done(region, "plan", closed)
+    (cut,) = planned["disconnects"]
+    at = cut.pop("at")
+    why = "by rule 'apart' of blue, nothing would get from c3-lan to c1-lan"
+    assert cut == {"device": "m1", "md": "c1-lan", "vm": "c3-lan", "vcp": "blue", "rule": "apart", "why": why}
+    assert at["message"] == f"device m1 at c1-lan would be cut off from its VM at c3-lan: {why}"
+    assert (at["line"], at["field"]) == (8, "access.blue[1]")
+    for rehearsed in (False, True):
+        answer = await ask(region, "apply", closed, planned=planned["planned"], dry_run=rehearsed)
+        problem(answer, 409, "access.blue[1]", "would cut 1 device off from a running VM")
+    assert not region.region.intent.policy.access
+    applied = await done(region, "apply", closed, allow_disconnect=True, planned=planned["planned"])
+    assert [one["rule"] for one in applied["disconnects"]] == ["apart"]
+    assert (await done(region, "plan", f"{closed}    - {{name: more, action: drop}}\n"))["disconnects"] != []
+    assert (await done(region, "plan", closed.replace(ssh, "")))["disconnects"] == []  # it is cut off already
+    assert (await done(region, "plan", THREE))["disconnects"][0]["rule"] is None  # what got to the VM would not either
+
+
 async def test_leases_that_another_address_plan_hits_are_named(region: Controller) -> None:
     await region.post("/devices", {"name": "m1", "mac": "02:00:5e:00:00:01"})
     await lease(region, "m1", "md", "c1-lan")
@@ -161,6 +192,55 @@ async def test_leases_that_another_address_plan_hits_are_named(region: Controlle
     before = region.region.intent.generation
     applied = await done(region, "apply", text)
     assert applied["generation"] == before + 1 and region.region.intent.policy.addresses.lans
+
+
+async def test_a_lease_that_is_hit_since_the_plan_is_not_what_was_planned(
+    region: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await done(region, "apply", TWO)
+    text = f"{TWO}addresses:\n  lans:\n    c1-lan:\n      exclusions: [10.1.0.2-10.1.0.9]\n"
+    planned = await done(region, "plan", text)
+    assert (await done(region, "plan", text))["planned"] == planned["planned"] and planned["leases"] == []
+    await region.post("/devices", {"name": "m1", "mac": "02:00:5e:00:00:01"})
+    await done(region, "apply", text, planned=planned["planned"], dry_run=True)
+    await lease(region, "m1", "md", "c1-lan")
+    problem(await ask(region, "apply", text, planned=planned["planned"]), 409, None, "does not hold any more")
+    assert not region.region.intent.policy.addresses.lans
+    again = await done(region, "plan", text)
+    assert len(again["leases"]) == 1 and again["planned"] != planned["planned"]
+    await done(region, "apply", text, planned=again["planned"], dry_run=True)
+    foresee = Application.foresee
+
+    async def foresee_too_early(self: Application, database: Database) -> Look:
+        found = await foresee(self, database)
+        await lease(region, "m1", "vm", "c1-lan")
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Application, "foresee", foresee_too_early)
+        problem(await ask(region, "apply", text, planned=again["planned"]), 409, None, "does not hold any more")
+    last = await done(region, "plan", text)
+    assert len(last["leases"]) == 2
+    await done(region, "apply", text, planned=last["planned"])
+
+
+async def test_other_agents_and_filters_than_were_planned_are_found_out(region: Controller) -> None:
+    await done(region, "apply", TWO)
+    closed = f"{TWO}access:\n  blue:\n    - {{name: no-ssh, action: drop, to: [c3-lan], ports: [22]}}\n"
+    smaller, ruled = await done(region, "plan", THREE), await done(region, "plan", closed)
+    await region.post("/vcps", {"name": "byhand"})
+    for number in (1, 3):
+        await region.post("/vcps/byhand/members", {"endpoint": f"c{number}-lan"})
+    later = await done(region, "plan", THREE)
+    told = [[agent["cloudlet"] for agent in plan["change"]["agents"]] for plan in (smaller, later)]
+    assert told == [["c1", "c2", "c3"], ["c2", "c3"]] and later["plan"] == smaller["plan"]
+    problem(await ask(region, "apply", THREE, planned=smaller["planned"]), 409, None, "does not hold any more")
+    await done(region, "apply", closed, planned=ruled["planned"], dry_run=True)  # the same agents and filters as before
+    await region.delete("/endpoints/c3-lan")
+    await region.post("/endpoints", {"name": "c3-lan", "cloudlet": "c3", "prefix": "10.9.0.0/24"})
+    later = await done(region, "plan", closed)
+    assert later["plan"] == ruled["plan"] and later["filters"] != ruled["filters"]
+    problem(await ask(region, "apply", closed, planned=ruled["planned"]), 409, None, "does not hold any more")
 
 
 async def test_a_policy_whose_tests_fail_is_refused_everywhere(region: Controller) -> None:

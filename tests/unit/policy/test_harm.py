@@ -1,6 +1,8 @@
 """Whom a change cuts off, which leases another plan hits, and what two policies say differently."""
 
-from controller.core.disconnects import Apart, Disconnect, disconnects, losing
+import pytest
+
+from controller.core.disconnects import Apart, disconnects, losing
 from controller.core.intent import Intent, Vcp
 from controller.core.lease_hits import Held, hits, touched
 from controller.core.plans import settings
@@ -9,18 +11,105 @@ from controller.core.policy.model import AccessRule, Action, Addresses, LanPlan,
 M1 = Apart("m1", "a", "b")
 
 
+DROP = Action.DROP
+BLUE = {"blue": "abc"}
+
+
 def pools(**members: str) -> Intent:
     return Intent(vcps={name: Vcp(name, members=frozenset(who)) for name, who in members.items()})
 
 
+def ruled(members: dict[str, str], **rules: list[AccessRule]) -> Intent:
+    return pools(**members).but(policy=Rules(access={name: tuple(some) for name, some in rules.items()}))
+
+
+def rule(
+    name: str,
+    action: Action = DROP,
+    of: str = "",
+    to: str = "",
+    protocols: tuple[str, ...] = (),
+    ports: tuple[tuple[int, int], ...] = (),
+) -> AccessRule:
+    return AccessRule(name, action, frozenset(of), frozenset(to), protocols, ports)
+
+
+def why(old: Intent, new: Intent) -> list[str]:
+    """Of m1; whoever is cut off is at LANs that may lose a way."""
+    found = [one.how for one in disconnects(old, new, [M1])]
+    assert not found or losing(old, new) >= {M1.md, M1.vm}
+    return [f"{how.vcp} {how.rule}: {how.why}" for how in found]
+
+
 def test_a_path_is_lost_with_the_last_pool_that_two_share() -> None:
     old = pools(blue="abc", red="ab")
-    assert losing(old, old) == {}
-    assert losing(old, pools(blue="ac", red="ab")) == {"b": frozenset("c"), "c": frozenset("b")}
-    assert disconnects(old, pools(blue="ac", red="ab"), [M1]) == []
-    assert disconnects(old, pools(green="ab"), [M1]) == []
-    assert disconnects(old, pools(blue="ac", red="b"), [M1]) == [Disconnect("m1", "a", "b", "blue")]
-    assert disconnects(old, pools(), [M1, Apart("m2", "c", "d")]) == [Disconnect("m1", "a", "b", "blue")]
+    assert losing(old, old) == frozenset()
+    assert losing(old, pools(blue="ac", red="ab")) == frozenset("abc")
+    assert losing(old, pools(blue="abcd", red="ab", green="xy")) == frozenset()
+    assert why(old, pools(blue="ac", red="ab")) == []
+    assert why(old, pools(green="ab")) == []
+    lost = ["blue None: they share blue and would share no pool"]
+    assert why(old, pools(blue="ac", red="b")) == lost
+    every = disconnects(old, pools(), [Apart("m2", "c", "d"), M1, Apart("m0", "b", "c"), M1])
+    assert [(one.who.device, one.how.vcp) for one in every] == [("m0", "blue"), ("m1", "blue")]
+
+
+@pytest.mark.parametrize(
+    ("rules", "lost"),
+    [
+        ([rule("no")], "by rule 'no' of blue, nothing would get from a to b"),
+        ([rule("no", of="a", to="b")], "by rule 'no' of blue, nothing would get from a to b"),
+        ([rule("no", of="b", to="a")], "by rule 'no' of blue, nothing would get from b to a"),
+        ([rule("no", protocols=("tcp",))], "by rule 'no' of blue, no TCP would get from a to b"),
+        ([rule("no", protocols=("tcp",), ports=((0, 65535),))], "by rule 'no' of blue, no TCP would get from a to b"),
+        ([rule("web", Action.ACCEPT, "a", "b", ("tcp",), ((443, 443),)), rule("no", of="a")], None),
+        ([rule("web", Action.ACCEPT, to="b"), rule("no")], "by rule 'no' of blue, nothing would get from b to a"),
+        ([rule("no", ports=((22, 22), (80, 80)))], None),
+        ([rule("no", protocols=("tcp",), ports=((0, 65534),))], None),
+        ([rule("no", protocols=("udp",))], None),
+        ([rule("no", protocols=("icmp", "udp", "89"))], None),
+        ([rule("no", of="a", to="c")], None),
+        ([rule("slow", Action.RATE_LIMIT)], None),
+    ],
+)
+def test_a_path_is_lost_by_a_rule_that_drops_all_of_it_one_way(rules: list[AccessRule], lost: str | None) -> None:
+    assert why(ruled(BLUE), ruled(BLUE, blue=rules)) == ([f"blue no: {lost}"] if lost else [])
+
+
+def test_what_was_closed_before_is_not_lost() -> None:
+    closed, no = ruled(BLUE, blue=[rule("no")]), rule("no")
+    assert why(closed, ruled(BLUE, blue=[rule("ssh", protocols=("tcp",), ports=((22, 22),)), no])) == []
+    assert why(closed, pools()) == []
+    assert why(closed, ruled(BLUE)) == why(closed, closed) == []
+    one_way, tcp = ruled(BLUE, blue=[rule("no", of="a")]), ruled(BLUE, blue=[rule("no", protocols=("tcp",))])
+    assert why(one_way, closed) == ["blue no: by rule 'no' of blue, nothing would get from b to a"]
+    assert why(tcp, closed) == ["blue no: by rule 'no' of blue, nothing would get from a to b"]
+    assert why(tcp, pools()) == ["blue None: they share blue and would share no pool"]
+    web = rule("web", Action.ACCEPT, protocols=("tcp",), ports=((443, 443),))
+    assert why(ruled(BLUE, blue=[web, no]), closed) == ["blue no: by rule 'no' of blue, nothing would get from a to b"]
+    assert why(ruled(BLUE, blue=[web, no]), ruled(BLUE, blue=[no, web])) != []
+
+
+def test_the_strictest_of_the_pools_that_two_share_cuts_off() -> None:
+    no = [rule("no")]
+    both = BLUE | {"red": "ab"}
+    by_red = ["red no: by rule 'no' of red, nothing would get from a to b"]
+    assert why(ruled(BLUE), ruled(both, red=no)) == by_red
+    assert why(ruled(BLUE | {"red": "a"}, red=no), ruled(both, red=no)) == by_red
+    assert why(ruled(both), ruled(both, red=no)) == by_red
+    family = pools(blue="abc").but(vcps={"metro-1": Vcp("metro-1", members=frozenset("ab"), family="metro")})
+    closed = family.but(policy=Rules(access={"metro": tuple(no)}))
+    assert why(family, closed) == ["metro-1 no: by rule 'no' of metro-1, nothing would get from a to b"]
+
+
+def test_only_those_whom_changed_rules_are_about_are_looked_at() -> None:
+    first, no = rule("first", protocols=("udp",)), rule("no", of="a", to="b")
+    wide = BLUE | {"red": "defg"}
+    old = ruled(wide, blue=[first], red=[first])
+    assert losing(old, ruled(wide, blue=[first, no], red=[first])) == frozenset("ab")
+    assert losing(old, ruled(wide, blue=[no, first], red=[first])) == frozenset("abc")
+    assert losing(old, ruled(wide, blue=[first], red=[first, no])) == frozenset()
+    assert losing(old, ruled(wide, blue=[first], red=[first, rule("no", to="g")])) == frozenset("defg")
 
 
 def addresses(exclusions: tuple[tuple[str, str], ...] = (), **reservations: str) -> Addresses:
