@@ -1,6 +1,6 @@
 """Simulated cloudlets in a process of their own: each has the agent's real decisions, its real journal on the disk, and
 its own connection to a controller. What is left out is DHCP's wire format. Reads a plan from standard input, and says
-on standard output what it measured; both JSON.
+on standard output what it measured and what its clients were promised; both JSON.
 """
 
 import asyncio
@@ -56,6 +56,8 @@ class Agent:
         self.lan = Lan(endpoint, Path(plan["directory"]) / f"c{number}", self.controller)
         self.plain = Plain(self.controller)
         self.clients: list[LeaseGrant | None] = []
+        self.holders: dict[str, int] = {}
+        self.twice: set[str] = set()
         self.took: list[float] = []
         self.failed = 0
 
@@ -80,7 +82,20 @@ class Agent:
             self.failed += 1
             return
         self.took.append(time.perf_counter() - started)
+        self.acked(client, granted)
+
+    def acked(self, client: int, granted: LeaseGrant) -> None:
+        """The client believes it from now on, and lets go of what it had; leases are longer than all of this takes."""
+        held = self.clients[client]
+        if held is not None and self.holders.get(held.address) == client:
+            del self.holders[held.address]
+        if self.holders.setdefault(granted.address, client) != client:
+            self.twice.add(granted.address)
         self.clients[client] = granted
+
+    def promised(self) -> list[tuple[str, str | None]]:
+        """The addresses that clients believe to hold, and by which client id."""
+        return [(g.address, self.request(number).client_id) for number, g in enumerate(self.clients) if g is not None]
 
 
 async def phase(agents: list[Agent], what: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +123,14 @@ async def phase(agents: list[Agent], what: dict[str, Any]) -> dict[str, Any]:
         await asyncio.sleep(TICK)
     told = time.perf_counter() - started
     took = [seconds for agent in agents for seconds in agent.took]
-    return {"took": took, "failed": sum(a.failed for a in agents), "answered": answered, "told": told}
+    return {
+        "took": took,
+        "failed": sum(agent.failed for agent in agents),
+        "answered": answered,
+        "told": told,
+        "promised": [promise for agent in agents for promise in agent.promised()],
+        "twice": [address for agent in agents for address in agent.twice],
+    }
 
 
 async def main() -> None:

@@ -135,7 +135,7 @@ def thawed() -> Iterator[None]:
 
 DATABASES = ("sqlite", "postgresql")
 
-ON_ONE = {"consents", "deciding", "hostile", "http", "moving", "moving_agents", "moving_machines", "openapi", "pair"}
+ON_ONE = {"consents", "deciding", "hostile", "http", "moving", "moving_agents", "moving_machines", "pair"}
 ON_ONE |= {"permits", "refusals", "reservations", "tenants", "tokens", "trials"}
 """Tests of these look at more than what is stored: they run on PostgreSQL, and on SQLite only with --thorough (as `make
 nightly` has it) or -k. All others run on both."""

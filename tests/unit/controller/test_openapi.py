@@ -1,16 +1,18 @@
-"""The API against its own description: random requests, in this process, with a fixed seed."""
+"""The API against its own description, in this process: every operation once so that it succeeds (walk.py), and random
+requests with a fixed seed, every other valid one of which names what is there."""
 
 import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings, strategies
 from schemathesis import GenerationMode, checks
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.result import Ok
@@ -20,8 +22,11 @@ from controller.api.access import TRUSTED
 from controller.app import create_app
 from controller.core.intent import Cloudlet, State
 from controller.core.tokens import digest
+from controller.db.base import now
 from controller.settings import Settings
+from controller.trust import ceremony
 from controller.wire.flavours import Flavour
+from tests.unit.controller import walk
 from tests.unit.controller.conftest import DATABASES, new_database
 
 CREDENTIAL = "a-credential-for-tests"
@@ -47,12 +52,12 @@ class Client:
 
 
 @contextmanager
-def running(url: str) -> Iterator[Client]:
+def running(url: str, authority: Path | None = None) -> Iterator[Client]:
     """A controller without route servers, everything from a trusted caller that is also an agent."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    inner = create_app(Settings(database_url=url, agent_timeout=0.05))
+    inner = create_app(Settings(database_url=url, agent_timeout=0.05, authority=authority))
     lifespan = inner.router.lifespan_context(inner)
 
     async def trusted(scope: Any, receive: Any, send: Any) -> None:
@@ -82,27 +87,6 @@ def running(url: str) -> Iterator[Client]:
         loop.close()
 
 
-@pytest.fixture(scope="module", params=DATABASES)
-def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """A little is already there."""
-    with new_database(request, tmp_path_factory.mktemp("openapi")) as url, running(url) as client:
-        for path, body in {
-            "endpoints": {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24"},
-            "vcps": {"name": "blue"},
-            "devices": {"name": "m1", "mac": "02:00:5e:00:00:01"},
-            "vms": {
-                "name": "web",
-                "device": "m1",
-                "endpoint": "c1-lan",
-                "driver": "d",
-                "image": "i",
-                "memory": 1 << 29,
-            },
-        }.items():
-            assert client.request("POST", f"/api/v1/{path}", json=body).is_success
-        yield client
-
-
 def described() -> dict[str, Any]:
     """The description without its security: these callers are let through."""
     document = create_app(Settings()).openapi()
@@ -112,41 +96,149 @@ def described() -> dict[str, Any]:
     return document
 
 
-REFUSED = {"expected-statuses": ["400", "401", "403", "404", "409", "414", "415", "422", "429"]}
+REFUSED = {"expected-statuses": ["400", "401", "403", "404", "409", "413", "414", "415", "422", "429"]}
 CONFIG = SchemathesisConfig.from_dict({"checks": {"negative_data_rejection": REFUSED}})
-FOUND = schemathesis.openapi.from_dict(described(), config=CONFIG).get_all_operations()
+DESCRIBED = described()
+FOUND = list(schemathesis.openapi.from_dict(DESCRIBED, config=CONFIG).get_all_operations())
 OPERATIONS: dict[str, Any] = {found.ok().label: found.ok() for found in FOUND if isinstance(found, Ok)}
-ENDLESS = ("GET /api/v1/agent/desired", "GET /api/v1/routes/watch")
+ENDLESS = {
+    "GET /api/v1/agent/desired": "a stream that does not end",
+    "GET /api/v1/routes/watch": "a stream that does not end",
+}
+CANNOT = ENDLESS | {
+    "POST /api/v1/cloudlets/{name}/session-keys": "keys are told over TLS alone, which is not served here",
+    "POST /api/v1/route-servers/overtake": "there is no route server that could be ahead",
+}
+"""What cannot succeed here, and why. Everything else must."""
+
 CASES = [
     (name, mode)
     for name, operation in OPERATIONS.items()
     for mode in GenerationMode
     if name not in ENDLESS and (mode is GenerationMode.POSITIVE or list(operation.iter_parameters()) or operation.body)
 ]
+NAMES = {"cloudlet", "device", "endpoint", "vcp", "vm"}
+"""Fields of bodies that name what is there."""
+
+
+@dataclass
+class Walker:
+    """Says what it is told to, holds the answers to the description and to success, and remembers what was said."""
+
+    client: Client
+    said: dict[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
+
+    def __call__(self, label: str, body: Any = None, **named: Any) -> Any:
+        case = self._case(label, body, named)
+        answer = ask(self.client, case)
+        assert answer.is_success, f"{label} {named} {body}: {answer.status_code} {answer.text}"
+        self.said[label] = body, named
+        return answer.json() if answer.content and "json" in answer.headers["content-type"] else None
+
+    def _case(self, label: str, body: Any, named: dict[str, Any]) -> "schemathesis.Case[Any]":
+        operation = OPERATIONS[label]
+        path = {p.name for p in operation.path_parameters}
+        more = {} if body is None else {"body": body, "media_type": operation.get_request_payload_content_types()[0]}
+        return cast(
+            "schemathesis.Case[Any]",
+            operation.Case(
+                path_parameters={name: value for name, value in named.items() if name in path},
+                query={name: value for name, value in named.items() if name not in path},
+                **more,
+            ),
+        )
+
+    def named(self, case: "schemathesis.Case[Any]") -> None:
+        """Has a random request name what was named when its operation succeeded."""
+        body, named = self.said[case.operation.label]
+        for name, value in named.items():
+            (case.path_parameters if name in case.path_parameters else case.query)[name] = value
+        if isinstance(body, dict) and isinstance(case.body, dict):
+            case.body = case.body | {name: value for name, value in body.items() if name in NAMES}
+
+
+def ask(client: Client, case: "schemathesis.Case[Any]") -> httpx.Response:
+    """Sends it, and checks the answer."""
+    case.headers["Accept"] = "application/json"
+    request = case.as_transport_kwargs(base_url="http://controller")
+    request.pop("cookies", None)
+    request["content"] = request.pop("data", None)
+    answer = client.request(**request)
+    case.validate_response(answer, checks=list(CHECKS))
+    return answer
+
+
+@contextmanager
+def walking(request: pytest.FixtureRequest, path: Path) -> Iterator[Walker]:
+    """On a new database of the kind that the fixture is asked for."""
+    ceremony.init(path / "authority", "test", now())
+    with new_database(request, path) as url, running(url, path / "authority") as client:
+        yield Walker(client)
+
+
+@pytest.fixture(params=DATABASES)
+def walker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Walker]:
+    """Nothing but the cloudlet c1 is there."""
+    with walking(request, tmp_path) as walker:
+        yield walker
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def there(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[bool, Walker]]:
+    """Two controllers where a little is already there; the first (True) is only asked, and has it to the end."""
+    folder = tmp_path_factory.mktemp
+    with walking(request, folder("asked")) as asked, walking(request, folder("changed")) as changed:
+        for walker in (asked, changed):
+            for part in (walk.build, walk.tell, walk.use):
+                part(walker)
+        yield {True: asked, False: changed}
+
+
+def test_every_operation_can_be_read() -> None:
+    paths = DESCRIBED["paths"].items()
+    assert {f"{method.upper()} {path}" for path, operations in paths for method in operations} == set(OPERATIONS), [
+        found.err() for found in FOUND if not isinstance(found, Ok)
+    ]
+
+
+def test_every_operation_can_succeed(walker: Walker) -> None:
+    for part in (walk.build, walk.tell, walk.use, walk.clear):
+        part(walker)
+    for label in OPERATIONS.keys() - walker.said.keys() - CANNOT.keys():
+        walker(label)
+    assert walker.said.keys() | CANNOT.keys() == OPERATIONS.keys()
+    assert not walker.said.keys() & CANNOT.keys(), "these can"
 
 
 @pytest.mark.parametrize(("operation", "mode"), CASES)
-def test_every_operation_keeps_to_its_description(operation: str, mode: GenerationMode, app: Client) -> None:
-    @given(case=OPERATIONS[operation].as_strategy(generation_mode=mode))
+def test_every_operation_keeps_to_its_description(
+    operation: str, mode: GenerationMode, there: dict[bool, Walker]
+) -> None:
+    asking = operation.startswith("GET")
+    walker, succeeded = there[asking], False
+
+    @given(case=OPERATIONS[operation].as_strategy(generation_mode=mode), named=strategies.booleans())
     @settings(
-        max_examples=20,
+        max_examples=settings().max_examples // 5,  # 20, and 200 with `--hypothesis-profile=search` (tests/nightly)
         phases=(Phase.explicit, Phase.generate),
         suppress_health_check=list(HealthCheck),
     )
-    def keeps(case: schemathesis.Case[Any]) -> None:
+    def keeps(case: schemathesis.Case[Any], *, named: bool) -> None:
+        nonlocal succeeded
         # Of an array, a query says the items, the last of which counts, or nothing at all: that may well be right.
         assume(not any(isinstance(value, list) for value in (case.query or {}).values()))
-        case.headers["Accept"] = "application/json"
-        request = case.as_transport_kwargs(base_url="http://controller")
-        request.pop("cookies", None)
-        request["content"] = request.pop("data", None)
-        case.validate_response(app.request(**request), checks=list(CHECKS))
+        if named and mode is GenerationMode.POSITIVE and operation in walker.said and case.method != "DELETE":
+            walker.named(case)
+        succeeded |= ask(walker.client, case).is_success
 
     keeps()
+    if asking and mode is GenerationMode.POSITIVE:
+        assert succeeded, "no request has found anything"
+    assert not (succeeded and operation in CANNOT), "it can"
 
 
-def test_the_description_is_complete(app: Client) -> None:
-    document = app.request("GET", "/openapi.json").json()
+def test_the_description_is_complete(there: dict[bool, Walker]) -> None:
+    document = there[True].client.request("GET", "/openapi.json").json()
     assert document["openapi"].startswith("3.1")
     for path, operations in document["paths"].items():
         for method, operation in operations.items():

@@ -1,0 +1,131 @@
+"""Everything that the API can do, once, in an order in which each thing can be done."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.unit.trust.requests import csr
+
+MACS = [f"02:00:5e:00:00:{n:02x}" for n in range(16)]
+
+Say = Callable[..., Any]
+"""Sends a request, `say("POST /api/v1/vcps/{vcp}/members", body, vcp="blue")`: what is in the path and the query by its
+name. Gives the answer's document."""
+
+
+def policy(name: str) -> dict[str, Any]:
+    """A policy with one pool."""
+    return {"apiVersion": "weft/v1", "vcps": {name: {"members": ["c1-lan", "c2-lan"]}}}
+
+
+def build(say: Say) -> None:
+    """What is there for others to name: cloudlets c1, whose agent calls, and c2, their LANs in a pool, a device with a
+    VM, a lease and a certificate."""
+    say("POST /api/v1/cloudlets", {"name": "c2", "pe": "vpls", "vtep": "192.0.2.2"})
+    for name, prefix in (("c1", "10.1.0.0/24"), ("c2", "10.2.0.0/24")):
+        say("POST /api/v1/endpoints", {"name": f"{name}-lan", "cloudlet": name, "prefix": prefix, "tenant": "acme"})
+    token = say("POST /api/v1/cloudlets/{name}/token", name="c2")["token"]
+    newcomer = {"token": token, "cloudlet": "c2", "agent_version": "1"}
+    say("POST /api/v1/enrolments", newcomer | {"csr": csr("c2")})
+    say("POST /api/v1/vcps", {"name": "blue"})
+    for endpoint in ("c1-lan", "c2-lan"):
+        say("POST /api/v1/vcps/{vcp}/members", {"endpoint": endpoint}, vcp="blue")
+    say("POST /api/v1/devices", {"name": "m1", "mac": MACS[1]})
+    machine = {"name": "web", "device": "m1", "endpoint": "c1-lan", "driver": "d", "image": "i", "memory": 1 << 29}
+    say("POST /api/v1/vms", machine)
+    say("PATCH /api/v1/vms/{name}", {"vcpus": 2}, name="web")
+    for verb in ("stop", "start"):
+        say(f"POST /api/v1/vms/{{name}}/{verb}", name="web")
+
+
+def tell(say: Say) -> None:
+    """What c1's agent says."""
+    figures = {"version": 1, "generation": 1, "agent_version": "1", "resident_bytes": 1, "cpu_seconds": 0.1}
+    report = {"cloudlet": "c1", "endpoints": [], "speakers": [], **figures}
+    tunnel = {"cloudlet": "c2", "local": "192.0.2.1", "remote": "192.0.2.2", "state": "up", "age": 1.0}
+    say("POST /api/v1/agent/reports", report | {"ipsec": {"tunnels": [tunnel]}})
+    say("POST /api/v1/agent/session-keys", {"cloudlet": "c1", "held": None, "seen": {}})
+    say("POST /api/v1/agent/certificate", {"csr": csr("c1")})
+    round_ = {"number": 1, "neighbour": "c2", "age": 1.0, "method": "icmp", "sent": 1, "received": 1}
+    times = {"min_ms": 1.0, "median_ms": 1.0, "p95_ms": 1.0, "jitter_ms": 0.0}
+    say("POST /api/v1/agent/neighbours", {"cloudlet": "c1", "run": "r", "measurements": [round_ | times]})
+    there = say("GET /api/v1/vms/{name}", name="web")
+    say("POST /api/v1/agent/leases", {"endpoint": "c1-lan", "mac": there["macs"][0], "client_id": there["client_id"]})
+    web = {"name": "web", "condition": "running", "serving": "a"}
+    say("POST /api/v1/agent/moves", {"cloudlet": "c1", "machines": [web]})
+    say("POST /api/v1/agent/access", {"cloudlet": "c1", "filters": []})
+    sighting = {"endpoint": "c1-lan", "address": "10.1.0.2", "how": "packet", "mac": MACS[1]}
+    say("POST /api/v1/agent/sightings", {"cloudlet": "c1", "sightings": [sighting]})
+    lease = {"endpoint": "c1-lan", "mac": MACS[2]}
+    address = say("POST /api/v1/agent/leases", lease)["address"]
+    say("POST /api/v1/agent/leases/release", lease | {"address": address})
+    account = {"endpoint": "c1-lan", "incarnation": "0" * 32, "turn": 1, "acked": 0, "want": 1}
+    say("POST /api/v1/agent/leases/exchange", account)
+
+
+def use(say: Say) -> None:
+    """What operators do with what is there, and what they look at."""
+    say("PATCH /api/v1/cloudlets/{name}", {"labels": {"a": "b"}}, name="c2")
+    say("POST /api/v1/endpoints/{name}/consent", name="c1-lan")
+    say("DELETE /api/v1/endpoints/{name}/consent", name="c1-lan")
+    trial: dict[str, Any] = {"vcp": "blue", "endpoint": "c2-lan", "confirm_within": 60}
+    on_trial = say("DELETE /api/v1/vcps/{vcp}/members/{endpoint}", **trial)
+    say("POST /api/v1/changes/{generation}/confirm", generation=on_trial["generation"])
+    del trial["endpoint"]
+    on_trial = say("POST /api/v1/vcps/{vcp}/members", {"endpoint": "c2-lan"}, **trial)
+    say("POST /api/v1/changes/{generation}/rollback", generation=on_trial["generation"])
+    say("POST /api/v1/vcps/{vcp}/members", {"endpoint": "c2-lan"}, vcp="blue")
+    say("GET /api/v1/changes/{generation}", generation=1)
+    lease = {"endpoint": "c1-lan", "device": "m1"}
+    held, _ = (say("POST /api/v1/leases", lease | {"kind": kind}) for kind in ("vm", "md"))
+    say("POST /api/v1/leases/{id}/renew", id=held["id"])
+    say("GET /api/v1/leases/{id}", id=held["id"])
+    host = {"name": "printer", "address": "10.2.0.200"}
+    say("POST /api/v1/addresses/{endpoint}/statics", {"hosts": [host]}, endpoint="c2-lan")
+    say("GET /api/v1/addresses/{endpoint}/statics", endpoint="c2-lan")
+    say("GET /api/v1/addresses/{name}", name="c1-lan")
+    say("POST /api/v1/reservations", {"endpoint": "c2-lan", "device": "m1"})
+    for verb in ("check", "test", "plan"):
+        say(f"POST /api/v1/policy/{verb}", policy("green"))
+    for name in ("green", "red"):
+        say("POST /api/v1/policy/apply", policy(name))
+    first, last = (found["revision"] for found in say("GET /api/v1/policy/revisions")["items"])
+    say("GET /api/v1/policy/revisions/{revision}", revision=last)
+    say("GET /api/v1/policy/diff", before=first, after=last)
+    say("POST /api/v1/policy/rollback", revision=min(first, last))
+    say("GET /api/v1/tunnels/{cloudlet}/{peer}", cloudlet="c1", peer="c2")
+    say("GET /api/v1/neighbours/history", cloudlet="c1", neighbour="c2")
+    say("GET /api/v1/neighbours/matrix", vcp="blue")
+    say("GET /api/v1/moves/prediction", vm="web", endpoint="c2-lan")
+    move = say("POST /api/v1/moves", {"vm": "web", "endpoint": "c2-lan"})["name"]
+    say("GET /api/v1/moves/{name}", name=move)
+    say("DELETE /api/v1/moves/{name}", name=move)
+    (begun,) = say("POST /api/v1/cloudlets/{name}/evacuation", name="c1")["moves"]
+    say("DELETE /api/v1/moves/{name}", name=begun["name"])
+    say("GET /api/v1/routes/explain", **{"from": "c1-lan", "to": "c2-lan"})
+    say("GET /api/v1/routes/diff", peer="c1")
+    say("POST /api/v1/tokens", {"name": "t1", "role": "viewer"})
+    serial = say("GET /api/v1/certificates")["items"][0]["serial"]
+    say("GET /api/v1/certificates/{serial}", serial=serial)
+    for collection, name in {"cloudlets": "c1", "endpoints": "c1-lan", "vcps": "blue", "devices": "m1"}.items():
+        say(f"GET /api/v1/{collection}/{{name}}", name=name)
+
+
+def clear(say: Say) -> None:
+    """Takes away what is there, but for c1."""
+    serial = say("GET /api/v1/certificates", cloudlet="c2")["items"][0]["serial"]
+    say("POST /api/v1/certificates/{serial}/revoke", serial=serial)
+    say("DELETE /api/v1/tokens/{name}", name="t1")
+    for found in say("GET /api/v1/reservations")["items"]:
+        say("DELETE /api/v1/reservations/{id}", id=found["id"])
+    say("DELETE /api/v1/addresses/{endpoint}/statics/{name}", endpoint="c2-lan", name="printer")
+    for found in say("GET /api/v1/leases")["items"]:
+        say("DELETE /api/v1/leases/{id}", id=found["id"])
+    say("DELETE /api/v1/vms/{name}", name="web", force=True)
+    say("DELETE /api/v1/devices/{name}", name="m1")
+    say("POST /api/v1/cloudlets/{name}/drain", name="c2")
+    say("POST /api/v1/cloudlets/{name}/approve", name="c2")
+    say("POST /api/v1/cloudlets/{name}/drain", name="c2")
+    say("DELETE /api/v1/endpoints/{name}", name="c2-lan")
+    say("DELETE /api/v1/cloudlets/{name}", name="c2")
+    say("DELETE /api/v1/vcps/{vcp}/members/{endpoint}", vcp="blue", endpoint="c1-lan")
+    say("DELETE /api/v1/vcps/{name}", name="blue")
