@@ -9,7 +9,7 @@ from controller.db import events, leases, pairs
 from controller.db import vms as table
 from controller.db.base import now
 from controller.db.vms import STARTING, STOPPING, VmRow
-from controller.wire.machines import MachineState
+from controller.wire.machines import NICS, MachineState
 from controller.wire.moves import MoveReport, Progress
 
 NEWS = timedelta(seconds=10)
@@ -79,13 +79,15 @@ def _see(row: VmRow, state: MachineState | None, at: datetime) -> None:
 
 
 async def _settle(session: AsyncSession, row: VmRow, state: MachineState | None, at: datetime) -> None:
-    """What a move says of itself while it is under way: the vNIC that serves, and the address it has."""
+    """What a move says of itself while it is under way: the vNIC that serves, and the address it has. The other vNIC's
+    is not what the VM is known by: a move that could not end with it has kept the old one."""
     if state is None or state.condition != "running":
         return
-    row.serving = state.serving or row.serving
-    if row.seen_at != at:
+    before, row.serving = row.serving, state.serving or row.serving
+    if row.seen_at != at and row.serving == before:
         return
     pair = await pairs.of(session, row.endpoint, row.device)
     lease = await leases.of(session, pair.id, "vm") if pair else None
-    if lease is not None and lease.expires_at > at:
+    mac = row.machine["macs"][NICS.index("b" if row.serving == "b" else "a")]
+    if lease is not None and lease.expires_at > at and lease.mac in (mac, None):
         row.address = lease.address

@@ -32,7 +32,8 @@ class Host:
 @dataclass(frozen=True)
 class Census:
     """`vm` and `move` as REST shows them; `pairs` are the LANs where the device has a reservation, `members` those of
-    the pool, `leases` the addresses leased to the VM or its device, each as often as it is."""
+    the pool, `leases` the addresses leased to the VM or its device, each as often as it is. `inside` is the address of
+    each vNIC by the guest's own word, empty if it says nothing."""
 
     hosts: Mapping[str, Host]
     vm: Json
@@ -40,6 +41,7 @@ class Census:
     members: frozenset[str]
     pairs: Sequence[str] = ()
     leases: Sequence[str] = field(default_factory=tuple)
+    inside: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def folder(cloudlet: str) -> Path:
@@ -50,13 +52,15 @@ def folder(cloudlet: str) -> Path:
 def take(region: Region, rest: Rest, move: str = "") -> Census:
     """Counts, after a move or before it is asked for. Raises LabError if the controller does not answer."""
     reserved = [one for one in rest.items("/reservations") if one["device"] == DEVICE]
+    vm = rest.get(f"/vms/{VM}")
     return Census(
         hosts={cloudlet.name: _host(region, cloudlet.name) for cloudlet in region.topology.cloudlets},
-        vm=rest.get(f"/vms/{VM}"),
+        vm=vm,
         move=rest.get(f"/moves/{move}") if move else {},
         members=frozenset(rest.get(f"/vcps/{POOL}")["members"]),
         pairs=[one["endpoint"] for one in reserved],
         leases=[one["address"] for one in rest.items("/leases") if one["device"] == DEVICE],
+        inside=_inside(vm["cloudlet"]) if vm["condition"] == "running" else {},
     )
 
 
@@ -72,6 +76,14 @@ def condition(cloudlet: str) -> str:
         return asyncio.run(Vm(folder(cloudlet)).condition())
     except HypervisorError as error:
         return f"unknown: {error}"
+
+
+def _inside(cloudlet: str) -> dict[str, str | None]:
+    try:
+        said = asyncio.run(Vm(folder(cloudlet)).agent.run("weft-guest", "state", seconds=15))
+    except HypervisorError:
+        return {}
+    return {nic: known["address"] for nic, known in json.loads(said)["nics"].items()}
 
 
 def _host(region: Region, name: str) -> Host:
@@ -141,6 +153,9 @@ def _held(census: Census, before: Census, ends: tuple[str, str]) -> list[str]:
         found.append(f"an address is leased twice: {sorted(census.leases)}")
     if census.vm["condition"] == "running" and census.vm["address"] not in census.leases:
         found.append(f"{VM} is known by {census.vm['address']}, and leased are {sorted(census.leases)}")
+    if census.inside and census.inside[census.vm["serving"]] != census.vm["address"]:
+        known = f"{census.vm['address']} at vNIC {census.vm['serving']}"
+        found.append(f"{VM} is known by {known}, and has {dict(census.inside)}")
     return found
 
 

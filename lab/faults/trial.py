@@ -10,6 +10,7 @@ from datetime import datetime
 import httpx
 
 from controller.core.saga.steps import FORWARD, Step, before
+from controller.machine_reports import NEWS
 from lab.errors import LabError
 from lab.faults import census
 from lab.faults.bed import Bed
@@ -21,6 +22,11 @@ from lab.work import Stream
 
 LONGEST = 780.0
 """Seconds for a move to end: a destination that may run the VM is waited for 600 s."""
+
+_NEXT_LOOK = 1.0
+"""Seconds until the agents have looked at their machines again."""
+_NEXT_WORD = NEWS.total_seconds() + 1
+"""Seconds until what they say has been taken to the record, also of a machine that is as it was."""
 
 
 @dataclass
@@ -59,7 +65,7 @@ def put(bed: Bed, case: Case) -> Found:
                 bed.settle(200)
             except LabError as error:
                 found.wrong.append(str(error))
-            time.sleep(1)  # the agents' next look at their machines
+            time.sleep(_NEXT_WORD if _kept(bed, name) else _NEXT_LOOK)
         counted = census.take(bed.region, bed.rest, name)
         _judge(found, case, counted, was, (source, destination), done)
         if sentry.twice:
@@ -131,6 +137,12 @@ def _wait_for_the_end(bed: Bed, harm: Harm, name: str, done_at: float) -> None:
         if time.time() > done_at + LONGEST:
             raise LabError(f"{name} has not ended {LONGEST:g} s after the fault")
         time.sleep(0.1)
+
+
+def _kept(bed: Bed, name: str) -> bool:
+    """Whether the VM went on under its old address, which has to stay so."""
+    move = bed.rest.get(f"/moves/{name}")
+    return bool(move["state"] == "done" and move["new_address"] != bed.vm["address"])
 
 
 def _judge(

@@ -105,6 +105,18 @@ def test_connection_outlives_both_addresses(place: Place, tmp_path: Path) -> Non
     assert (echoed.error, echoed.wrong) == (None, 0)
 
 
+def test_an_address_that_mptcp_has_lost_can_be_given_up(space: Space) -> None:
+    space.run("up", "a", "20")
+    space.cable("b", True)
+    space.run("up", "b", "20")
+    netns.configure(VM, sysctl={}, ip=["mptcp endpoint flush"])
+    assert nic(space, "a")["endpoint"] == nic(space, "b")["endpoint"] == []
+    assert space.run("backup", "a", guest_lan.address(2))["serving"] == "b"
+    assert nic(space, "a")["endpoint"] == ["signal", "backup"]
+    assert space.run("retire", "a") == {"nic": "a", "address": None, "serving": "b"}
+    assert nic(space, "a")["endpoint"] == []
+
+
 def guest_answers_nobody() -> bool:
     try:
         return work.ask(DEVICE, guest_lan.address(1), ["ping"]) != {}

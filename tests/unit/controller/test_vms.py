@@ -89,6 +89,26 @@ async def test_either_vnic_gets_the_address_above_the_devices(controller: Contro
     assert (shown["address"], shown["serving"], shown["condition"]) == ("10.3.0.3", "b", "running")
 
 
+async def test_what_the_other_vnic_leases_is_not_what_a_vm_is_known_by(controller: Controller) -> None:
+    """As after a move that could not take the old address away."""
+    await region(controller)
+    agent = await controller.agent("c3", 3)
+    await controller.post("/vms", WEB | {"endpoint": "c3-lan"})
+    async with controller.region.database.write() as session:
+        row = await table.get(session, "web", lock=True)
+        assert row is not None
+        row.serving, row.address = "b", "10.9.0.3"
+    new = (await agent.lease(endpoint="c3-lan", mac=mac("web", "a"), client_id="00776562")).json()["address"]
+    running = MachineState(name="web", condition="running", serving="b")
+    await say(controller, "c3", running)
+    shown = await controller.get("/vms/web")
+    assert (shown["address"], shown["serving"], shown["condition"]) == ("10.9.0.3", "b", "running")
+    # What had been lost is heard after all: the vNICs have changed roles.
+    await say(controller, "c3", running.model_copy(update={"serving": "a"}))
+    shown = await controller.get("/vms/web")
+    assert (shown["address"], shown["serving"]) == (new, "a") != ("10.9.0.3", "b")
+
+
 @pytest.mark.parametrize(
     ("change", "status", "field", "reason"),
     [

@@ -42,15 +42,20 @@ def test_the_vm_dies_only_with_the_qemu_that_runs_it(step: Step) -> None:
             assert case.fault is (Fault.KILL_SOURCE_QEMU if late <= 0 else Fault.KILL_DESTINATION_QEMU)
 
 
+def vm(cloudlet: str, condition: str, move: str | None, address: str) -> dict[str, Any]:
+    known = {"cloudlet": cloudlet, "endpoint": f"{cloudlet}-lan", "condition": condition, "move": move}
+    return known | {"address": address, "serving": "b"}
+
+
 def census(state: str = "", here: str = "c1", **changes: Any) -> Census:
     """All is as it should be after a move from c1 to c2 that is in this state."""
     other = "c2" if here == "c1" else "c1"
     move = {"name": "move-1", "state": state, "step": "normal", "ended_at": "now", "new_address": "10.2.0.3"}
     address = "10.1.0.3" if here == "c1" else "10.2.0.3"
-    vm = {"cloudlet": here, "endpoint": f"{here}-lan", "condition": "running", "move": None, "address": address}
     members = {"c1-lan", "c3-lan"} | ({"c2-lan"} if state == "done" else set())
-    found = Census({here: HERE, other: Host()}, vm, move, frozenset(members), ["c1-lan"], ["10.1.0.3", "10.2.0.3"])
-    return replace(found, **changes)
+    hosts, leases = {here: HERE, other: Host()}, ["10.1.0.3", "10.2.0.3"]
+    found = Census(hosts, vm(here, "running", None, address), move, frozenset(members), ["c1-lan"], leases)
+    return replace(found, **({"inside": {"a": None, "b": address}} | changes))
 
 
 @pytest.mark.parametrize(("state", "here"), [("done", "c2"), ("undone", "c1")])
@@ -74,9 +79,11 @@ def test_nothing_is_wrong(state: str, here: str) -> None:
         ({"pairs": ["c1-lan", "c1-lan"]}, "pairs are reserved at"),
         ({"leases": ["10.2.0.3", "10.2.0.3"]}, "an address is leased twice"),
         ({"leases": ["10.1.0.3"]}, r"v1 is known by 10\.2\.0\.3, and leased"),
-        ({"vm": {"cloudlet": "c2", "condition": "running", "move": "move-1", "address": "10.2.0.3"}}, "move-1 is done"),
-        ({"vm": {"cloudlet": "c2", "condition": "stopped", "move": None, "address": "10.2.0.3"}}, "told to be stopped"),
-        ({"vm": {"cloudlet": "c1", "condition": "running", "move": None, "address": "10.1.0.3"}}, "and v1 at c1"),
+        ({"inside": {"a": "10.2.0.3", "b": "10.1.0.3"}}, r"v1 is known by 10\.2\.0\.3 at vNIC b, and has"),
+        ({"inside": {"a": "10.2.0.3", "b": None}}, r"v1 is known by 10\.2\.0\.3 at vNIC b, and has"),
+        ({"vm": vm("c2", "running", "move-1", "10.2.0.3")}, "move-1 is done"),
+        ({"vm": vm("c2", "stopped", None, "10.2.0.3")}, "told to be stopped"),
+        ({"vm": vm("c1", "running", None, "10.1.0.3")}, "and v1 at c1"),
     ],
 )
 def test_what_is_wrong_is_said(changes: dict[str, Any], says: str) -> None:
@@ -94,7 +101,7 @@ def test_a_lan_leaves_the_pool_only_with_the_address_there() -> None:
     members = frozenset({"c2-lan", "c3-lan"})
     assert wrong(census("done", "c2", members=members), census(), ENDS) == []
     kept = census("done", "c2", members=members)
-    kept.vm["address"] = "10.1.0.3"
+    kept = replace(kept, vm=kept.vm | {"address": "10.1.0.3"}, inside={"a": "10.2.0.3", "b": "10.1.0.3"})
     assert [one.split()[1] for one in wrong(kept, census(), ENDS)] == ["pool"]
 
 
