@@ -1,4 +1,5 @@
-"""The controller's REST API as the commands use it. With `grants.py` the only files that import httpx."""
+"""The controller's REST API as the commands use it. With `transport.py` and `grants.py` the only files that import
+httpx."""
 
 import os
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import httpx
 from controller.cli import logins
 from controller.cli.failures import Refused, Unreachable, WrongUsage
 from controller.cli.session import session
+from controller.cli.transport import ROOT, believes, transport
 
 SOCKETS = (Path("/run/weft-lab/controller.sock"), Path("/run/weft/controller.sock"))
 TCP = "http://127.0.0.1:8080"
@@ -37,13 +39,6 @@ def controller_url() -> str:
         if socket.exists():
             return f"unix://{socket}"
     return TCP
-
-
-def transport(url: str) -> httpx.BaseTransport | None:
-    """How to reach `url`: over a unix socket, or as httpx does by itself."""
-    if not url.startswith("unix:"):
-        return None
-    return httpx.HTTPTransport(uds=urlsplit(url).path, verify=False)  # no TLS there, and no 60 ms for authorities
 
 
 def _token(url: str) -> str:
@@ -78,7 +73,7 @@ class Client:
                 transport=transport(self.url),
                 headers={"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {}),
                 timeout=timeout,
-                trust_env=parts.scheme == "https",
+                trust_env=believes(self.url),
             )
         except (httpx.InvalidURL, ValueError) as error:
             raise WrongUsage(f"{self.url!r} is not a controller's URL: {error}") from None
@@ -222,6 +217,8 @@ def _text(value: object) -> str:
 def _advice(url: str, reason: str) -> tuple[str, ...]:
     if "Permission denied" in reason:
         return ("  the socket belongs to the controller's user: run weft as that user or root",)
+    if "certificate verify failed" in reason:
+        return (f"  {ROOT} names the region's root, a file; `weft certificate authority` prints it on the controller",)
     if url == TCP:
         return ("  --url or WEFT_URL says where it is; `weft lab up` starts one on this machine",)
     return ()

@@ -1,5 +1,6 @@
 """An issuer of OpenID Connect as `weft login` uses it: the device authorisation grant (RFC 8628), refreshing, revoking.
-With `client.py` the only files that import httpx."""
+With `client.py` and `transport.py` the only files
+that import httpx."""
 
 import time
 from collections.abc import Iterator

@@ -43,7 +43,8 @@ app = Noun(
     "Exit codes: 0 done; 1 a check failed or differences were found; 2 wrong usage; 3 the controller refused; "
     "4 no controller answers.\n\n"
     "Environment: WEFT_URL says where the controller is; WEFT_TOKEN_FILE is a file with your token, or WEFT_TOKEN the "
-    "token itself (not needed on a socket).",
+    "token itself (not needed on a socket). WEFT_ROOT_FILE is a file with the region's root (`weft certificate "
+    "authority`), for an https:// URL of the controller's own.",
 )
 for noun in (
     cloudlets,

@@ -15,11 +15,13 @@ from agents.enrolment import EnrolmentError
 from agents.identity import Identity
 from agents.identity import x509 as agents_x509
 from controller import proofs
+from controller.cli.client import Client
+from controller.cli.failures import Refused, Unreachable, WrongUsage
 from controller.db.base import now
 from controller.trust import builtin, ceremony, listener
 from controller.wire.certificates import CertificateRequest
 from lab.patience import eventually
-from tests.unit.controller.conftest import Controller, Start
+from tests.unit.controller.conftest import ADMIN, Controller, Start
 from tests.unit.controller.tls_site import ON_SQLITE, Site, controller, directory, refused, site, works
 
 
@@ -136,3 +138,32 @@ async def test_an_authority_that_is_away_is_asked_again(
         monkeypatch.setattr(builtin, "now", now)
         await asyncio.sleep(0.5)
         await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port), timeout=5)
+
+
+@ON_SQLITE
+async def test_operators_are_served_there_too(
+    controller: Controller, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = await controller.over_tls()
+    monkeypatch.setenv("WEFT_TOKEN", ADMIN)
+
+    def listed(root: Path | None) -> list[object]:
+        monkeypatch.setenv("WEFT_URL", url)
+        monkeypatch.setenv("WEFT_ROOT_FILE", str(root or ""))
+        with Client() as api:
+            return list(api.items("/api/v1/cloudlets"))
+
+    await controller.cloudlet("c1", 1)
+    assert [one["name"] for one in await asyncio.to_thread(listed, directory / "root.pem")] == ["c1"]  # type: ignore[index]
+    ceremony.init(tmp_path / "another", "other", now())
+    for root in (None, tmp_path / "another/root.pem"):
+        with pytest.raises(Unreachable, match="certificate verify failed"):
+            await asyncio.to_thread(listed, root)
+    monkeypatch.setenv("WEFT_TOKEN", "stolen")
+    with pytest.raises(Refused) as refusal:
+        await asyncio.to_thread(listed, directory / "root.pem")
+    assert refusal.value.problem["status"] == 401
+    for file, says in (("none.pem", "cannot read .*none.pem: No such file"), ("empty", "has no certificates in it")):
+        (tmp_path / "empty").touch()
+        with pytest.raises(WrongUsage, match=says):
+            await asyncio.to_thread(listed, tmp_path / file)
