@@ -1,5 +1,5 @@
 """Consent of tenants (CloudNet, section 3.1.1: a resource joins a customer's cloud when that customer has authorised
-it). An endpoint whose tenant wants to be asked is held back until the tenant has consented to it: it is in no pool, and
+it). An endpoint whose tenant is asked is held back until the tenant has consented to it: it is in no pool, and
 neither route servers nor its cloudlet know of it. Pure; edits raise Refused.
 
 Consent is to one endpoint as it was made. One that is made anew under the same name is another, and nobody has

@@ -140,10 +140,10 @@ class Intent:
         return self.cloudlets[self.endpoints[endpoint].cloudlet].pe
 
     def held(self, endpoint: str) -> bool:
-        """Whether an endpoint is held back: its tenant wants to be asked, and has not consented to it (yet)."""
+        """Whether an endpoint is held back: its tenant is asked, and has not consented to it (yet)."""
         found = self.endpoints[endpoint]
         tenant = self.policy.tenants.get(found.tenant or "")
-        return tenant is not None and tenant.consent is True and found.consented_by is None
+        return tenant is not None and tenant.consent and found.consented_by is None
 
     def but(self, **changes: Any) -> "Intent":
         """With other values of some fields. What is looked up follows the change: finding it anew with every one would

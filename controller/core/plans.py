@@ -110,6 +110,8 @@ def _values(path: str, value: object) -> Iterator[tuple[str, str]]:
                 yield from _values(f"{path}.{field.name}", getattr(value, field.name))
     elif isinstance(value, frozenset | tuple):
         yield path, _listed(value if isinstance(value, tuple) else sorted(value))
+    elif isinstance(value, bool):
+        yield path, str(value).lower()
     else:
         yield path, f"{value:g}" if isinstance(value, float) else str(value)
 

@@ -1,4 +1,5 @@
-"""YAML text as plain data plus the place of every key and value. The only file that imports yaml (PyYAML over libyaml).
+"""YAML text as plain data plus the place of every key and value. The only file that imports yaml (PyYAML over libyaml),
+beside a step of the database's history.
 
 One pass over the parser's events, with YAML 1.2's core schema for what a plain word is (`yes` is text, `010` is ten).
 Anchors, aliases, tags and further documents are refused: a policy has no use for them, and aliases make small files of

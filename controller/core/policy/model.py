@@ -147,7 +147,7 @@ class Tenant:
     cloudlets: frozenset[str] | None = None
     select: Selector | None = None
     vcps: frozenset[str] | None = None
-    consent: bool | None = None
+    consent: bool = True
 
 
 @dataclass(frozen=True)

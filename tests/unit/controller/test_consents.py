@@ -1,4 +1,4 @@
-"""Consent of tenants: an endpoint whose tenant wants to be asked is nowhere until that tenant has agreed to it."""
+"""Consent of tenants: an endpoint whose tenant is asked is nowhere until that tenant has agreed to it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,12 +30,12 @@ from tests.unit.controller.test_tokens import holder
 
 FABRIC = Fabric(65000, (Speaker(name="rs1", address="192.0.2.200", asn=65000),))
 ACME = Caller("token acme-portal", Role.TENANT, "acme")
-ASKS = {"acme": Tenant("acme", consent=True), "beta": Tenant("beta")}
+ASKS = {"acme": Tenant("acme"), "beta": Tenant("beta", consent=False)}
 POLICIES = {
     "none": Rules(),
     "asks": Rules(tenants=ASKS),
     "chooses": Rules(vcps={"p0": PolicyVcp("p0", select={"tenant": frozenset({"acme", "beta"})})}, tenants=ASKS),
-    "unasked": Rules(vcps={"p0": PolicyVcp("p0", select={})}, tenants={"acme": Tenant("acme")}),
+    "unasked": Rules(vcps={"p0": PolicyVcp("p0", select={})}, tenants={"acme": Tenant("acme", consent=False)}),
 }
 
 _name = st.builds("c{}-lan{}".format, st.integers(0, 4), st.integers(0, 1))
@@ -180,10 +180,10 @@ POLICY = """apiVersion: weft/v1
 vcps:
   blue: {members: [c1-lan, c2-lan]}
 tenants:
-  acme: {consent: true}
-  other: {}
+  acme: {}
+  other: {consent: false}
 """
-OPEN = POLICY.replace("{consent: true}", "{}")
+OPEN = POLICY.replace("acme: {}", "acme: {consent: false}")
 
 
 async def put(controller: Controller, text: str, verb: str = "apply", **query: Any) -> httpx.Response:

@@ -230,6 +230,37 @@ async def test_every_step_keeps_the_data_up_and_down(empty_url: str) -> None:
     await database.close()
 
 
+NAMED = "vcps: {}\ntenants: {acme: {}, beta: {consent: false}, delta: {consent: true}}\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "counted"), [((NAMED,), ["e1"]), (("vcps: {}\n",), []), ((NAMED, ": ["), []), ((), [])]
+)
+async def test_who_was_not_asked_before_counts_as_having_consented(
+    empty_url: str, texts: tuple[str, ...], counted: list[str]
+) -> None:
+    """By the policy in force, which is the last one. What another release asked for already stays as it is."""
+    database = Database(empty_url)
+    await upgrade(database, "0028")
+    async with database.write() as session:
+        for statement in ROWS.split(";"):
+            await session.execute(text(statement))
+        for number, name in enumerate(("acme", "delta"), 1):
+            await session.execute(text(f"UPDATE endpoints SET tenant = '{name}' WHERE name = 'e{number}'"))
+        for policy in texts:
+            values = "'p.yaml', :policy, 1, '2026-01-01', ''"
+            insert = f"INSERT INTO policies (filename, text, generation, applied_at, note) VALUES ({values})"
+            await session.execute(text(insert).bindparams(policy=policy))
+    await upgrade(database)
+    given = text("SELECT name FROM endpoints WHERE consented_by IS NOT NULL AND consent_at IS NOT NULL ORDER BY name")
+    async with database.read() as session:
+        assert list(await session.scalars(given)) == counted
+    await downgrade(database, "0028")
+    async with database.read() as session:
+        assert list(await session.scalars(given)) == []
+    await database.close()
+
+
 def _without(rows: Rows, gone: Rows) -> Rows:
     assert all(gone.values()), "there is no such row to lose"
     return {table: [row for row in found if row not in gone.get(table, [])] for table, found in rows.items()}

@@ -392,7 +392,7 @@ async def test_at_boot_the_last_good_policy_is_used_and_what_is_wrong_is_shouted
 
 
 async def test_tenants_attach_and_join_where_the_policy_lets_them(region: Controller) -> None:
-    tenants = "tenants:\n  acme:\n    cloudlets: [c1]\n    vcps: [blue]\n"
+    tenants = "tenants:\n  acme:\n    cloudlets: [c1]\n    vcps: [blue]\n    consent: false\n"
     await done(region, "apply", f"{HEAD}vcps:\n{pool('blue')}{pool('red')}{tenants}")
     lan = {"name": "acme-lan", "cloudlet": "c2", "prefix": "10.9.0.0/24", "tenant": "acme"}
     await region.refused(409, "/endpoints", lan, "tenant", "does not let tenant acme attach at c2: it may be at c1")
@@ -402,7 +402,7 @@ async def test_tenants_attach_and_join_where_the_policy_lets_them(region: Contro
     joining = {"endpoint": "acme-lan"}
     await region.refused(409, "/vcps/red/members", joining, "endpoint", "which the policy does not let into red")
     await region.post("/vcps/blue/members", joining)
-    stricter = f"{HEAD}vcps:\n{pool('red')}tenants:\n  acme:\n    cloudlets: [c2]\n"
+    stricter = f"{HEAD}vcps:\n{pool('red')}tenants:\n  acme:\n    cloudlets: [c2]\n    consent: false\n"
     planned = await done(region, "plan", stricter)
     assert [w["field"] for w in planned["warnings"]] == ["tenants.acme"]
     paths = [said["path"] for said in planned["plan"]["settings"]]

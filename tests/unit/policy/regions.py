@@ -101,5 +101,5 @@ policies = st.builds(
         },
     ),
     st.sampled_from([100.0, 1000.0]),
-    st.sampled_from([{}, {"acme": Tenant("acme", vcps=frozenset({"red", "metro"}))}]),
+    st.sampled_from([{}, {"acme": Tenant("acme", vcps=frozenset({"red", "metro"}), consent=False)}]),
 )

@@ -137,6 +137,7 @@ def test_what_two_policies_say_differently() -> None:
         ("access.blue.slow", None, "1. rate-limit to 64 kbit/s to b"),
         ("access.blue.web", "1. drop tcp to port 80, 8000-8080 from a", "2. drop tcp to port 80, 8000-8080 from a"),
         ("migration.rtt_ms", "150", "100"),
+        ("tenants.acme.consent", "true", None),
         ("tenants.acme.vcps", "none", None),
     ]
     assert settings(one, one) == ()

@@ -33,5 +33,6 @@ def turin() -> Intent:
         wanted = replace(wanted, latitude=place[0], longitude=place[1])
         intent = edits.set_state(edits.add_cloudlet(intent, wanted, []), name, State.ACTIVE)
         lan = Endpoint(f"{name}-lan", name, 0, 0, f"10.{number}.0.0/24", "", tenant=TENANTS.get(name))
+        lan = replace(lan, consented_by=f"token {lan.tenant}" if lan.tenant else None)
         intent = edits.add_endpoint(intent, lan, [])
     return intent

@@ -21,7 +21,7 @@ def _tenant(name: str, data: Mapping[str, Any]) -> Tenant:
         frozenset(data["cloudlets"]) if "cloudlets" in data else None,
         selector(data["select"]) if "select" in data else None,
         frozenset(data["vcps"]) if "vcps" in data else None,
-        data.get("consent") or None,
+        data.get("consent", True),
     )
 
 
