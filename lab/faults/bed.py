@@ -131,7 +131,8 @@ class Bed:
         vm, (_, there) = self.vm, self.ends()
         if vm["address"].startswith(f"10.{ENDS.index(there) + 1}."):
             name = self.rest.post("/moves", {"vm": VM, "endpoint": f"{there}-lan", "linger": 0})["name"]
-            until(lambda: bool(self.rest.get(f"/moves/{name}")["ended_at"]), f"{name} is over", 120, pause=0.1)
+            with suppress(LabError):  # what became of it says more than that it was late
+                until(lambda: bool(self.rest.get(f"/moves/{name}")["ended_at"]), f"{name} is over", 300, pause=0.1)
             move = self.rest.get(f"/moves/{name}")
             if (move["state"], move["address"]) != ("done", vm["address"]):
                 raise LabError(f"{VM} has not gone back to where its address belongs: {move}")

@@ -103,7 +103,8 @@ async def test_nothing_that_was_answered_is_lost_in_a_crash(running: Controller,
 async def test_connections_that_the_server_ended_are_not_noticed(running: Controller, own_cluster: Cluster) -> None:
     await running.get("/vcps")
     for _ in range(3):
-        end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'weft'"
+        # Waits until they have ended: a signal alone may come in the middle of what is asked next.
+        end = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = 'weft'"
         await asyncio.to_thread(own_cluster.execute, end)
         await eventually(lambda: not running.region.database.writer.pool.checkedout())  # type: ignore[attr-defined]
         answers = await asyncio.gather(*(running.http.get("/api/v1/vcps") for _ in range(8)))
