@@ -139,3 +139,27 @@ def test_who_leaves_has_no_tunnel(region: Region, rest: Rest) -> None:
         until(lambda: up(rest) == {("e1", "e2"), ("e2", "e1")}, lambda: tunnels(rest), 40)
         assert not reach(region, "m1", "m2")
         time.sleep(5)
+
+
+def test_who_is_revoked_is_cut_off(region: Region, rest: Rest) -> None:
+    """Within 2 s of the operator's word: its tunnels as the others have them, its sessions, its pings."""
+
+    def others() -> set[tuple[str, str]]:
+        servers = rest.get("/route-servers")["items"]
+        known = [(s["name"], p) for s in servers for p in s["sessions"]]
+        sessions = {(name, p["peer"]) for name, p in known if p["state"].lower() == "established"}
+        return {ends for ends in up(rest) | bgp(rest) | sessions if ends[1] == "e2"}
+
+    serial = next(one["serial"] for one in rest.items("/certificates", cloudlet="e2") if one["standing"] == "good")
+    stream = region.ping("n1", region.address("n2"), 0.02)
+    assert stream.wait_reply(0, 10) is not None and len(others()) > 2
+    with wire(region):
+        rest.post(f"/certificates/{serial}/revoke", {"reason": "keyCompromise"})
+        said = time.time()
+        until(lambda: not others(), others, 10)
+        ended = time.time() - said
+        time.sleep(3)
+    last = max(reply.at for reply in stream.replies()) - said
+    stream.stop()
+    assert max(ended, last) < 2, (ended, last)
+    assert not reach(region, "n1", "n2") and not rest.items("/routes", peer="e2")
