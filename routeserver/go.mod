@@ -15,6 +15,7 @@ require (
 	github.com/prometheus/common v0.42.0
 	github.com/vishvananda/netns v0.0.5
 	golang.org/x/sys v0.45.0
+	golang.org/x/time v0.12.0
 	google.golang.org/grpc v1.82.1
 )
 
@@ -60,7 +61,6 @@ require (
 	golang.org/x/net v0.55.0 // indirect
 	golang.org/x/sync v0.20.0 // indirect
 	golang.org/x/text v0.37.0 // indirect
-	golang.org/x/time v0.12.0 // indirect
 	golang.org/x/tools v0.44.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260414002931-afd174a4e478 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect

@@ -9,13 +9,17 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"weft/routeserver/bmp"
+	"weft/routeserver/connections"
 	"weft/routeserver/control"
 	"weft/routeserver/engine"
 	"weft/routeserver/ruleset"
@@ -42,9 +46,12 @@ func main() {
 	}
 }
 
+// Callers of the control API at once, and how many of them may be at one address.
+const callers, fromOne = 512, 128
+
 func run(ctx context.Context, o *options) error {
 	debug.SetGCPercent(50) // memory is what a small machine is short of
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.level}))
+	log := slog.New(slog.NewTextHandler(records{os.Stderr}, &slog.HandlerOptions{Level: o.level}))
 	started := time.Now()
 	store, err := ruleset.OpenStore(o.state)
 	if err != nil {
@@ -65,6 +72,10 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("the control address %s cannot be bound: %w", o.control, innermost(err))
 	}
+	surplus := rate.Sometimes{First: 1, Interval: 10 * time.Second}
+	listener = connections.Limit(listener, callers, fromOne, func(peer netip.Addr) {
+		surplus.Do(func() { log.Warn("too many connections to the control API", "peer", peer) })
+	})
 	if o.identity != nil {
 		listener = tls.NewListener(listener, o.identity.Server())
 	}

@@ -1,0 +1,88 @@
+// Package connections bounds how many callers a listener has at once: in all, and from one address, so that nobody
+// who has no token either keeps out those who have one.
+package connections
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+)
+
+// Limited is a listener that closes what is beyond its limits as soon as it comes.
+type Limited struct {
+	net.Listener
+	most, fromOne int
+	refused       func(peer netip.Addr)
+
+	mu   sync.Mutex
+	all  int
+	open map[netip.Addr]int
+}
+
+// Limit bounds a listener to `most` connections, and `fromOne` address (IPv6: one /64) to so many of them. `refused` is
+// told of every one that was closed; it must not block.
+func Limit(listener net.Listener, most, fromOne int, refused func(peer netip.Addr)) *Limited {
+	return &Limited{Listener: listener, most: most, fromOne: fromOne, refused: refused, open: map[netip.Addr]int{}}
+}
+
+// Accept waits for the next connection for which there is room.
+func (l *Limited) Accept() (net.Conn, error) {
+	for {
+		connection, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		peer := peerOf(connection)
+		if l.enter(peer) {
+			return &counted{Conn: connection, left: func() { l.leave(peer) }}, nil
+		}
+		_ = connection.Close()
+		l.refused(peer)
+	}
+}
+
+func (l *Limited) enter(peer netip.Addr) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == l.most || l.open[peer] == l.fromOne {
+		return false
+	}
+	l.all++
+	l.open[peer]++
+	return true
+}
+
+func (l *Limited) leave(peer netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all--
+	if l.open[peer]--; l.open[peer] == 0 {
+		delete(l.open, peer)
+	}
+}
+
+// peerOf is whom a connection counts for: a host of IPv6 has as many addresses as it likes in its /64.
+func peerOf(connection net.Conn) netip.Addr {
+	from, err := netip.ParseAddrPort(connection.RemoteAddr().String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	peer := from.Addr().Unmap().WithZone("")
+	if peer.Is6() {
+		net64, _ := peer.Prefix(64)
+		return net64.Addr()
+	}
+	return peer
+}
+
+type counted struct {
+	net.Conn
+	once sync.Once
+	left func()
+}
+
+// Close may be called more than once, as any connection's.
+func (c *counted) Close() error {
+	c.once.Do(c.left)
+	return c.Conn.Close()
+}
