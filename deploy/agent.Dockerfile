@@ -1,5 +1,5 @@
-# A cloudlet's PE: the agent, gobgpd (VPLS) and FRR (EVPN). Each runs in a container of its own from this image, all in
-# the host's network namespace; the agent configures the other two.
+# A cloudlet's PE: the agent, gobgpd (VPLS), FRR (EVPN) and charon (IPsec). Each runs in a container of its own from this
+# image, all in the host's network namespace; the agent configures the others.
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY routeserver/go.mod routeserver/go.sum ./
@@ -17,6 +17,7 @@ RUN mkdir /stubs \
 FROM debian:12-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends python3 python3-venv iproute2 nftables frr frr-pythontools \
+    strongswan-charon strongswan-swanctl libcharon-extra-plugins libstrongswan-standard-plugins \
  && rm -rf /var/lib/apt/lists/*
 # Machines want QEMU 10, which this Debian's backports have.
 COPY lab/qemu /usr/local/sbin/weft-qemu

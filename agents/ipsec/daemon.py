@@ -37,9 +37,8 @@ def kernel_esp() -> bool:
 
 def configuration(vici: Path, kernel: bool, log: Path | None = None) -> str:
     """The text of strongswan.conf. `vici` is the socket that charon makes; without `kernel` ESP is charon's own, and
-    goes by the device ipsec0. `log`: a file for what it does, else the system's log."""
+    goes by the device ipsec0. `log`: a file for what it does, else standard error, which the service manager takes."""
     backend = "kernel-netlink" if kernel else "kernel-libipsec kernel-netlink"
-    where = f"filelog {{ weft {{\n      path = {log}\n      flush_line = yes\n" if log else "syslog { daemon {\n"
     return f"""charon {{
   load = {_PLUGINS} {backend} socket-default vici
   retransmit_timeout = {RETRANSMIT}
@@ -54,7 +53,10 @@ def configuration(vici: Path, kernel: bool, log: Path | None = None) -> str:
     kernel-netlink {{ fwmark = !{_MARK} }}
     socket-default {{ fwmark = {_MARK} }}
   }}
-  {where}      default = 1
+  filelog {{ weft {{
+      path = {log or "stderr"}
+      flush_line = yes
+      default = 1
       ike_name = yes
   }} }}
 }}

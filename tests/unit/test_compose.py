@@ -25,7 +25,7 @@ COMPOSE: dict[str, Any] = YAML(typ="safe", pure=True).load((ROOT / "docker-compo
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILES = sorted((ROOT / "deploy").glob("*.Dockerfile"))
 UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
-HOST_STATE = {"agent", "gobgpd", "zebra", "bgpd"}
+HOST_STATE = {"agent", "charon", "gobgpd", "zebra", "bgpd"}
 """The parts of a PE, which share the host's network namespace."""
 
 
@@ -45,7 +45,7 @@ def compose_tool() -> list[str] | None:
     return None
 
 
-@pytest.mark.parametrize("profile", ["vpls", "evpn", "postgres"])
+@pytest.mark.parametrize("profile", ["vpls", "evpn", "ipsec", "postgres"])
 def test_a_compose_tool_takes_it(profile: str) -> None:
     tool = compose_tool()
     if tool is None:
@@ -167,14 +167,21 @@ def test_units(unit: Path) -> None:
     service = sandbox.unit(unit)
     program = Path(service["ExecStart"][0].split()[0])
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    assert program.name in {*scripts, "weft-routeserver", "gobgpd"}
+    assert program.name in {*scripts, "weft-routeserver", "gobgpd", "charon"}
     assert service["Restart"] == ["on-failure"] and service["WantedBy"] == ["multi-user.target"]
 
 
-MOST_EXPOSED = {"weft-agent": 3.5, "weft-controller": 1.5, "weft-gobgpd": 2.0, "weft-routeserver": 2.0}
+MOST_EXPOSED = {
+    "weft-agent": 3.5,
+    "weft-charon": 2.2,
+    "weft-controller": 1.5,
+    "weft-gobgpd": 2.0,
+    "weft-routeserver": 2.0,
+}
 """Of 10, as `systemd-analyze security` counts. The agent has the packet filter, all sockets and machines to run."""
 CAPABILITIES = {
     "weft-agent": {"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_NET_BIND_SERVICE", "CAP_DAC_OVERRIDE"},
+    "weft-charon": {"CAP_NET_ADMIN", "CAP_NET_BIND_SERVICE"},
     "weft-controller": set(),
     "weft-gobgpd": {"CAP_NET_BIND_SERVICE"},
     "weft-routeserver": {"CAP_NET_BIND_SERVICE"},
@@ -192,9 +199,9 @@ def test_units_leave_no_more_than_is_needed(unit: Path) -> None:
     assert not any("PASSWORD" in value or "TOKEN=" in value for value in service.get("Environment", []))
 
 
-def test_an_agent_s_container_has_what_its_unit_has() -> None:
-    added = {f"CAP_{name}" for name in SERVICES["agent"]["cap_add"]}
-    assert added == CAPABILITIES["weft-agent"]
+@pytest.mark.parametrize("name", ["agent", "charon", "gobgpd"])
+def test_a_container_has_what_its_unit_has(name: str) -> None:
+    assert {f"CAP_{each}" for each in SERVICES[name]["cap_add"]} == CAPABILITIES[f"weft-{name}"]
 
 
 def test_machines_outlive_the_agent() -> None:
@@ -209,7 +216,7 @@ def test_machines_outlive_the_agent() -> None:
 def test_systemd_takes_them(unit: Path, tmp_path: Path) -> None:
     """With programs that are there: whether they are is not the unit's affair."""
     known = tmp_path / unit.name
-    known.write_text(re.sub(r"/opt/weft\S*/bin/[a-z-]+", "/bin/true", unit.read_text()))
+    known.write_text(re.sub(r"/(opt/weft\S*/bin|usr/lib/ipsec)/[a-z-]+", "/bin/true", unit.read_text()))
     done = subprocess.run(["systemd-analyze", "verify", str(known)], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and unit.name not in done.stderr, done.stderr
     threshold = f"--threshold={MOST_EXPOSED[unit.stem] * 10:.0f}"
@@ -225,8 +232,8 @@ def test_the_agent_s_image_has_a_hypervisor() -> None:
     assert any(line[0] == "RUN" and "weft-qemu" in line for line in lines)
 
 
-def test_the_four_daemons_have_units() -> None:
-    assert [unit.stem for unit in UNITS] == ["weft-agent", "weft-controller", "weft-gobgpd", "weft-routeserver"]
+def test_the_daemons_have_units() -> None:
+    assert [unit.stem for unit in UNITS] == sorted(CAPABILITIES)
 
 
 def test_scripts_are_clean() -> None:
