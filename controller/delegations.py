@@ -6,7 +6,7 @@ promised them to its clients already. The database has the last word on names.
 
 import time
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -86,10 +86,14 @@ class Delegations:
             return answer.model_copy(update={"resync": True}), 0
         known: set[str] = set()
         if row is None:
-            row = await delegations.begin(session, endpoint.name, request.incarnation, ranges.lease_seconds, at)
+            if (former := await delegations.in_force(session, endpoint.name)) is not None:
+                await pairs.hold_lent(session, endpoint.name, at + timedelta(seconds=former.longest))
+            begun = endpoint.name, request.incarnation, ranges.lease_seconds, at
+            row = await delegations.begin(session, *begun, heard=not request.resting)
             await pairs.lend_all(session, endpoint.name, row.epoch)
             known |= await pairs.devices_at(session, endpoint.name)
         row.turn, row.longest = request.turn, max(row.longest, ranges.lease_seconds)
+        row.heard = not request.resting
         row.applied = request.entries[-1].version if request.entries else request.acked
         given: set[int] = set()
         if request.blocks is not None:
@@ -98,7 +102,9 @@ class Delegations:
                 await blocks.claim(session, endpoint.name, claimed, row.epoch)
                 there = await pairs.numbered(session, endpoint.name, await pairs.taken(session, endpoint.name, claimed))
                 known |= {pair.device for pair in there.values() if pair.device}
-            given = mine - set(request.blocks) - set(request.give_back)
+            if given := mine - set(request.blocks) - set(request.give_back):  # it has not heard of them
+                there = await pairs.numbered(session, endpoint.name, await pairs.taken(session, endpoint.name, given))
+                known |= {pair.device for pair in there.values() if pair.device}
         fresh, misnamed = await accounts.take_in(session, endpoint.name, ranges.plan, row.epoch, request.entries, at)
         forgotten = await self._forget(session, row, request.forget, at) if request.forget else []
         if request.give_back:
@@ -146,10 +152,8 @@ class Delegations:
         """Takes pairs from their devices, unless one has a lease that the agent does not know of."""
         there = await pairs.numbered(session, row.endpoint, set(numbers))
         mine = {n: pair for n, pair in there.items() if row.epoch in (pair.epoch, pair.lent)}
-        held = await leases.live(session, [pair.id for pair in mine.values()], at)
-        kept = {pair.id for pair in mine.values() if pair.held_until is not None and pair.held_until > at} | held.keys()
-        gone = {n: pair for n, pair in mine.items() if pair.id not in kept}
-        await pairs.take(session, [pair.id for pair in gone.values()])
+        taken = await pairs.take_idle(session, [pair.id for pair in mine.values()], at)
+        gone = {n: pair for n, pair in mine.items() if pair.id in taken}
         await pairs.tidy(session, [pair.device for pair in gone.values() if pair.device])
         return sorted(gone.keys() | (set(numbers) - there.keys()))
 

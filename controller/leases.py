@@ -18,6 +18,7 @@ from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.leases import LeaseRow
 from controller.db.pairs import PairRow
+from controller.db.trouble import Beaten
 
 T = TypeVar("T")
 
@@ -143,7 +144,6 @@ class Leases:
         ranges = self._ranges(endpoint)
         plan = ranges.plan
         pair = await self.pair(session, name, client.device, at)
-        await pairs.touch(session, pair, at)
         lease = await leases.of(session, pair.id, client.kind)
         if lease is not None and lease.expires_at > at:
             lease.mac, lease.client_id = client.mac or lease.mac, client.client_id or lease.client_id
@@ -170,9 +170,15 @@ class Leases:
         return lease, True
 
     async def pair(self, session: AsyncSession, endpoint: str, device: str, at: datetime) -> PairRow:
-        """The pair a device has at an endpoint; a new one if it has none. Raises Refused when none is left."""
+        """The pair a device has at an endpoint; a new one if it has none. It stays the device's as long as the
+        transaction lasts. Raises Refused when none is left."""
         ranges = self._ranges(self._endpoint(endpoint))
-        return await pairs.of(session, endpoint, device) or await self._new_pair(session, ranges, endpoint, device, at)
+        found = await pairs.of(session, endpoint, device)
+        if found is None:
+            return await self._new_pair(session, ranges, endpoint, device, at)
+        if not await pairs.touch(session, found, at):
+            raise Beaten(f"pair {found.number} of {endpoint} has just been taken from {device}")
+        return found
 
     async def _new_pair(
         self, session: AsyncSession, ranges: Ranges, endpoint: str, device: str, at: datetime
@@ -203,7 +209,8 @@ class Leases:
                     f"all {ranges.plan.capacity} pairs of {network} at {endpoint} are in use{rest}", "endpoint"
                 )
             number, loser = idle.number, idle.device
-            await pairs.take(session, [idle.id])
+            if not await pairs.take_idle(session, [idle.id], at):
+                raise Beaten(f"somebody came back to pair {number} of {endpoint}")
             if loser is not None:
                 await pairs.tidy(session, [loser])
         return await pairs.give(session, endpoint, device, number)

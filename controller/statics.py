@@ -18,6 +18,7 @@ from controller.db import statics as table
 from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.pairs import PairRow
+from controller.db.trouble import Beaten
 
 
 class NotTaken(Exception):  # noqa: N818 - an answer
@@ -66,7 +67,8 @@ class Statics:
                 if why := await _in_use(session, pair):
                     complaints.append((number, "address", why))
                     continue
-                await pairs.take(session, [pair.id])
+                if not await pairs.take_idle(session, [pair.id], now()):
+                    raise Beaten(f"{pair.device} came back to pair {at_number} of {endpoint}")
                 pair = None
             if pair is None:
                 block = at_number // SIZE

@@ -43,6 +43,7 @@ class Account:
             give_back=dropped,
             forget=forget,
             ask=ask,
+            resting=book.room.rests,
         )
 
     def hear(self, sent: Exchange, answer: Exchanged, now: float) -> None:
@@ -59,6 +60,7 @@ class Account:
                 book.retell(0)
             return
         self._acknowledge(answer.acked)
+        book.room.drop_resting()
         if sent.blocks is not None:
             self._tell_blocks = bool(answer.blocks)
         book.room.gone(sent.give_back)

@@ -159,7 +159,8 @@ class Book:
         return min((end for end in ends if end > now), default=inf)
 
     def tidy(self, now: float) -> None:
-        """Notes which leases and rests are over, and gives up what is not needed."""
+        """Notes which leases and rests are over, and gives up what is not needed: whoever had a pair for which no word
+        of the controller's stands, and which is in no block of this agent's, comes as somebody new."""
         for pair in self.pairs.values():
             over = [half for half in pair.halves.values() if 0 < half.promised <= now]
             for half in over:
@@ -171,6 +172,9 @@ class Book:
                 if number in self.pairs and not self.pairs[number].confirmed:
                     self.pairs[number].confirmed = True
                     self.keep_pair(self.pairs[number])
+        for pair in [pair for pair in self.pairs.values() if not pair.confirmed and not pair.promised(now)]:
+            if not self.room.lies_in(pair.number):
+                self._drop(pair)
         self.room.drop_spare(len(self.pairs))
 
     def learn(self, known: Known, now: float) -> None:
@@ -211,13 +215,17 @@ class Book:
         for number in numbers:
             pair = self.pairs.get(number)
             if pair is not None and not pair.promised(now):
-                self.people.remove(pair.device)
-                pair.device.number = None
-                del self.pairs[number]
-                for kind in KINDS:
-                    self.changed.pop((number, kind), None)
-                self.keep("pair", str(number), None)
+                self._drop(pair)
         self.room.count(self.pairs)
+
+    def _drop(self, pair: Pair) -> None:
+        """Nothing is known of it any more."""
+        self.people.remove(pair.device)
+        pair.device.number = None
+        del self.pairs[pair.number]
+        for kind in KINDS:
+            self.changed.pop((pair.number, kind), None)
+        self.keep("pair", str(pair.number), None)
 
     def retell(self, after: int) -> None:
         """Every change of a later version is to be told (again)."""

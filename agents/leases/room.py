@@ -48,6 +48,15 @@ class Room:
         return [number for number in self.blocks if number not in self.dropped and number not in self._resting]
 
     @property
+    def rests(self) -> bool:
+        """Whether any block does."""
+        return bool(self._resting)
+
+    def lies_in(self, number: int) -> bool:
+        """Whether a pair is in a block, in use or not."""
+        return any(block.first <= number < block.first + block.pairs for block in self.blocks.values())
+
+    @property
     def free(self) -> int:
         """How many pairs somebody new can have."""
         return len(self._free)
@@ -82,6 +91,14 @@ class Room:
         if over:
             self.count(taken)
         return [self.blocks[number] for number in over]
+
+    def drop_resting(self) -> None:
+        """The controller counts another incarnation than the one that had these, and lets them rest itself."""
+        for number in self._resting:
+            del self.blocks[number]
+            self.dropped.discard(number)
+            self._keep("block", str(number), None)
+        self._resting.clear()
 
     def drop_spare(self, used: int) -> None:
         """Gives up blocks that are not needed, the highest first: only such of which every pair is free."""

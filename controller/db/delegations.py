@@ -2,9 +2,21 @@
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import BigInteger, ForeignKey, String, UniqueConstraint, and_, func, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    ForeignKey,
+    String,
+    UniqueConstraint,
+    and_,
+    exists,
+    func,
+    or_,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from controller.db.base import NAME, Base, Time, now
 from controller.db.blocks import BlockRow
@@ -14,7 +26,8 @@ class DelegationRow(Base):
     """One row for each incarnation of the endpoint's agent; the one with the greatest epoch is in force, the others
     rest, if their time is not over. `turn` and `applied` are of the last exchange; `longest` is the longest lease that
     it could give, in seconds. `rest_seconds` is what is left of its rest as counted by whoever lets it rest,
-    `rest_until` the same by the clock: only both together end it, so that a clock that jumps does not."""
+    `rest_until` the same by the clock: only both together end it, so that a clock that jumps does not. Until it is
+    `heard` that it is counted, an agent without a controller may use again what a former incarnation had."""
 
     __tablename__ = "delegations"
     __table_args__ = (UniqueConstraint("endpoint", "incarnation"),)
@@ -26,6 +39,7 @@ class DelegationRow(Base):
     applied: Mapped[int] = mapped_column(BigInteger)
     longest: Mapped[int] = mapped_column(BigInteger)
     made_at: Mapped[datetime] = mapped_column(Time, default=now)
+    heard: Mapped[bool] = mapped_column(server_default=true(), default=True)
     rest_seconds: Mapped[float | None]
     rest_until: Mapped[datetime | None] = mapped_column(Time)
 
@@ -51,12 +65,21 @@ async def any_of(session: AsyncSession, endpoint: str) -> bool:
     )
 
 
-async def begin(session: AsyncSession, endpoint: str, incarnation: str, longest: int, at: datetime) -> DelegationRow:
+async def begin(
+    session: AsyncSession, endpoint: str, incarnation: str, longest: int, at: datetime, *, heard: bool
+) -> DelegationRow:
     """A delegation to a new incarnation, above all others, which rest from now on."""
     await rest(session, endpoint, at)
     top = await session.scalar(select(func.max(DelegationRow.epoch)).where(DelegationRow.endpoint == endpoint))
     row = DelegationRow(
-        endpoint=endpoint, epoch=(top or 0) + 1, incarnation=incarnation, turn=0, applied=0, longest=longest, made_at=at
+        endpoint=endpoint,
+        epoch=(top or 0) + 1,
+        incarnation=incarnation,
+        turn=0,
+        applied=0,
+        longest=longest,
+        made_at=at,
+        heard=heard,
     )
     session.add(row)
     await session.flush()
@@ -102,9 +125,13 @@ async def resting(session: AsyncSession) -> bool:
 
 
 async def rested(session: AsyncSession, at: datetime) -> list[DelegationRow]:
-    """Those whose rest is over."""
+    """Those whose rest is over, and of which the agent knows that they are not its any more."""
     over = and_(DelegationRow.rest_seconds <= 0, DelegationRow.rest_until <= at)
-    return list(await session.scalars(select(DelegationRow).where(over)))
+    later = aliased(DelegationRow)
+    unheard = exists().where(
+        later.endpoint == DelegationRow.endpoint, later.rest_seconds.is_(None), later.heard.is_(False)
+    )
+    return list(await session.scalars(select(DelegationRow).where(over, ~unheard)))
 
 
 async def remove(session: AsyncSession, row: DelegationRow) -> None:

@@ -192,14 +192,37 @@ async def add_all(session: AsyncSession, rows: list[dict[str, Any]]) -> None:
 
 
 async def take(session: AsyncSession, pairs: Collection[int]) -> None:
-    """Takes pairs, and what is left of expired leases, from their devices."""
+    """Takes pairs, and whatever leases there are of them, from their devices."""
     await session.execute(delete(LeaseRow).where(LeaseRow.pair.in_(pairs)))
     await session.execute(delete(PairRow).where(PairRow.id.in_(pairs)))
 
 
-async def touch(session: AsyncSession, pair: PairRow, at: datetime) -> None:
-    """Notes that the pair was used."""
-    await session.execute(update(PairRow).where(PairRow.id == pair.id).values(used_at=at))
+async def take_idle(session: AsyncSession, pairs: Collection[int], at: datetime) -> set[int]:
+    """Takes pairs that nobody leases or has reserved from their devices, and gives those. Looked at with their rows
+    locked, as everybody locks a pair before a lease of it is granted: one that somebody came to meanwhile stays. A
+    lease that is renewed even now refers to its pair, which the database does not let go."""
+    if not pairs:
+        return set()
+    rows = select(PairRow.id, PairRow.held_until).where(PairRow.id.in_(pairs)).order_by(PairRow.id).with_for_update()
+    idle = {id for id, until in await session.execute(rows) if until is None or until <= at}
+    leased = select(LeaseRow.pair).where(LeaseRow.pair.in_(idle), LeaseRow.expires_at > at)
+    idle -= set(await session.scalars(leased))
+    await session.execute(delete(LeaseRow).where(LeaseRow.pair.in_(idle), LeaseRow.expires_at <= at))
+    await session.execute(delete(PairRow).where(PairRow.id.in_(idle)))
+    return idle
+
+
+async def hold_lent(session: AsyncSession, endpoint: str, until: datetime) -> None:
+    """Nobody takes the pairs of the controller's own blocks from which an agent may have leased from their devices."""
+    lent = PairRow.endpoint == endpoint, PairRow.epoch == blocks.OWN, PairRow.lent.is_not(None)
+    sooner = PairRow.held_until.is_(None) | (PairRow.held_until < until)
+    await session.execute(update(PairRow).where(*lent, sooner).values(held_until=until))
+
+
+async def touch(session: AsyncSession, pair: PairRow, at: datetime) -> bool:
+    """Notes that the pair was used, which locks it; False if it is not there any more."""
+    touched = update(PairRow).where(PairRow.id == pair.id).values(used_at=at).returning(PairRow.id)
+    return await session.scalar(touched) is not None
 
 
 async def of_device(session: AsyncSession, device: str) -> list[PairRow]:

@@ -55,7 +55,8 @@ class Exchange(Message):
     """`acked` is the version up to which the controller has said that it has all; `entries` go on from there, `more`
     says that they are not all of them. `blocks` are all that the agent holds, None where that is as it was. `want`:
     so many more; `give_back`: not used any more, nothing in them is leased. `forget`: pairs that nobody has used for
-    longest, to be used for others. `ask`: who are these?"""
+    longest, to be used for others. `ask`: who are these? `resting`: there are blocks of a former incarnation, which
+    will be used again when they have rested, unless the controller is heard before: what it answers ends that."""
 
     endpoint: str = Field(max_length=63)
     incarnation: str = Field(pattern=r"^[0-9a-f]{32}$")
@@ -68,6 +69,7 @@ class Exchange(Message):
     give_back: list[Count] = Field(default_factory=list, max_length=1000)
     forget: list[Count] = Field(default_factory=list, max_length=1000)
     ask: list[Client] = Field(default_factory=list, max_length=1000)
+    resting: bool = Field(default=False, exclude_if=lambda resting: not resting)
 
 
 class Block(Message):

@@ -1,0 +1,20 @@
+"""Whether an agent is known to have heard that a new incarnation of it is counted"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0030"
+down_revision = "0029"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    with op.batch_alter_table("delegations") as delegations:
+        delegations.add_column(sa.Column("heard", sa.Boolean, nullable=False, server_default=sa.true()))
+
+
+def downgrade() -> None:
+    """Loses heard of delegations: a release before takes blocks back when their rest is over, heard or not."""
+    with op.batch_alter_table("delegations") as delegations:
+        delegations.drop_column("heard")

@@ -1,0 +1,158 @@
+"""Ways in which an address could come to be two clients', each with one controller or two."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.core.refusals import Refused
+from controller.db import pairs
+from tests.unit.leases.world import LAN, PLAN, SECONDS, Disk, Machine, World
+
+CLIENTS = 20
+
+
+@pytest.fixture
+async def world(url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+    made = World(url, monkeypatch, CLIENTS)
+    await made.found()
+    yield made
+    await made.database.close()
+
+
+async def known(world: World, name: str, machine: Machine) -> None:
+    await world.register(name, machine, None)
+    assert machine.registered is not None
+
+
+def come(world: World, *machines: Machine) -> None:
+    for machine in machines:
+        if (offered := world.offer(machine)) is not None:
+            world.request(machine, offered, renewing=False, fate="ok")
+
+
+async def twice(world: World) -> None:
+    """Blocks are asked for, and are there."""
+    await world.exchange()
+    await world.exchange()
+
+
+def once(world: World) -> None:
+    double = {half: who for half, who in world.holders().items() if len(who) > 1}
+    assert not double, double
+
+
+@pytest.mark.parametrize("fate", ["ok", "unheard"])
+async def test_power_is_lost_and_a_lease_time_later_an_operator_grants(world: World, fate: str) -> None:
+    device, first, *others = world.machines
+    await twice(world)
+    come(world, first)
+    await world.exchange()
+    await known(world, "m0", device)
+    world.booted = world.time - 5
+    world.start_agent(proven=False)
+    await world.exchange(fate)
+    await world.exchange(fate)
+    for _ in range(2):
+        world.time += SECONDS
+        await world.exchange("lost" if fate == "unheard" else "ok")
+        await world.sweep()
+    await world.grant("m0", "md")
+    assert world.granted
+    come(world, *others[:4])
+    once(world)
+
+
+async def test_an_answer_is_lost_that_gives_a_block_with_a_granted_pair_in_it(world: World) -> None:
+    *clients, m0, m1 = world.machines
+    await known(world, "m0", m0)
+    await known(world, "m1", m1)
+    await world.grant("m0", "md")  # from block 0, which is the controller's own as long as there is no agent
+    await twice(world)
+    await world.grant("m1", "md")
+    come(world, *clients[:8])
+    await world.exchange("unheard")
+    await world.exchange()
+    come(world, *clients[8:])
+    assert len(world.granted) == 2
+    once(world)
+
+
+async def test_a_lent_pair_was_leased_by_an_agent_that_lost_its_disk(world: World) -> None:
+    *clients, device = world.machines
+    await known(world, "m0", device)
+    await world.grant("m0", "md")  # from block 0, which is the controller's own as long as there is no agent
+    await twice(world)
+    world.time += SECONDS + 1
+    await world.sweep()
+    await world.exchange()
+    come(world, device)
+    assert device.holds == (0, "md")
+    world.disk, world.proof = Disk(), 0
+    world.start_agent(proven=False)
+    for client in clients:
+        await twice(world)
+        come(world, client)
+    once(world)
+
+
+class Meanwhile:
+    """Does something right before pairs are taken from their devices, as another controller may. It is done before
+    that, unless a lock makes it wait."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._take, self._work = pairs.take_idle, work
+        self.task: asyncio.Task[None] | None = None
+        patch.setattr(pairs, "take_idle", self.take)
+
+    async def take(self, session: AsyncSession, ids: Collection[int], at: datetime) -> set[int]:
+        if ids and self.task is None:
+            self.task = asyncio.create_task(self._work())
+            await asyncio.wait([self.task], timeout=0.5)
+        return await self._take(session, ids, at)
+
+    async def over(self) -> None:
+        assert self.task is not None
+        with suppress(Refused):
+            await self.task
+
+
+async def test_a_pair_is_granted_while_the_agent_has_it_forgotten(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *clients, device = world.machines
+    await known(world, "m0", device)
+    await twice(world)
+    come(world, device)
+    await world.exchange()
+    world.time += SECONDS + 1
+    meanwhile = Meanwhile(monkeypatch, lambda: world.grant("m0", "md"))
+    for client in clients:
+        come(world, client)
+        await twice(world)
+    await meanwhile.over()
+    once(world)
+
+
+async def test_a_pair_is_granted_while_somebody_else_is_granted_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"m{number}" for number in range(PLAN.capacity + 1)]
+    for number, name in enumerate(names):
+        await known(world, name, Machine(number))
+    for name in names[:-1]:
+        await world.grant(name, "md")
+    world.time += SECONDS + 1
+    found: list[str] = []
+
+    async def renewed() -> None:
+        found.append((await world.leases.grant(LAN, names[0], "md"))[0].address)
+
+    meanwhile = Meanwhile(monkeypatch, renewed)
+    found.append((await world.leases.grant(LAN, names[-1], "md"))[0].address)
+    await meanwhile.over()
+    assert len(set(found)) == len(found), f"two devices were granted {found}"

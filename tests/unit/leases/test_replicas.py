@@ -1,0 +1,34 @@
+"""No two clients hold an address where two controllers over one PostgreSQL take reports, claims, delegations and grants
+at the same moment, agents tell the one what they should have told the other, and one ends in the middle.
+
+The requests of a round follow from its seed; how they meet in the database does not."""
+
+import pytest
+
+from tests.unit.leases.rounds import Rounds
+
+ROUNDS = 25
+SEEDS = [*range(6), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(6, 60))]
+
+
+async def stormy(rounds: Rounds, *, agents: bool) -> None:
+    try:
+        await rounds.begin(agents=agents)
+        for _ in range(ROUNDS):
+            await rounds.round()
+        await rounds.settle()
+    finally:
+        await rounds.close()
+    assert rounds.taken >= ROUNDS // 2 and rounds.granted > 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_an_address_is_one_clients(url: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    print("seed", seed)
+    await stormy(Rounds(url, seed, monkeypatch, ["killed"]), agents=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_also_where_agents_lose_their_memory(url: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    print("seed", seed)
+    await stormy(Rounds(url, seed, monkeypatch, ["killed", "power", "disk"]), agents=False)
