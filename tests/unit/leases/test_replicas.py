@@ -22,13 +22,8 @@ async def stormy(rounds: Rounds, *, agents: bool) -> None:
     assert rounds.taken >= ROUNDS // 2 and rounds.granted > 0
 
 
+@pytest.mark.parametrize("agents", [True, False], ids=["agents have blocks", "nobody has any"])
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_an_address_is_one_clients(url: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_address_is_one_clients(url: str, seed: int, monkeypatch: pytest.MonkeyPatch, *, agents: bool) -> None:
     print("seed", seed)
-    await stormy(Rounds(url, seed, monkeypatch, ["killed"]), agents=True)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-async def test_also_where_agents_lose_their_memory(url: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    print("seed", seed)
-    await stormy(Rounds(url, seed, monkeypatch, ["killed", "power", "disk"]), agents=False)
+    await stormy(Rounds(url, seed, monkeypatch, ["killed", "power", "disk"]), agents=agents)
