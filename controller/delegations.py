@@ -151,9 +151,8 @@ class Delegations:
     ) -> list[int]:
         """Takes pairs from their devices, unless one has a lease that the agent does not know of."""
         there = await pairs.numbered(session, row.endpoint, set(numbers))
-        mine = {n: pair for n, pair in there.items() if row.epoch in (pair.epoch, pair.lent)}
-        taken = await pairs.take_idle(session, [pair.id for pair in mine.values()], at)
-        gone = {n: pair for n, pair in mine.items() if pair.id in taken}
+        taken = await pairs.take_idle(session, [pair.id for pair in there.values()], at, pairs.lent_to(row.epoch))
+        gone = {n: pair for n, pair in there.items() if pair.id in taken}
         await pairs.tidy(session, [pair.device for pair in gone.values() if pair.device])
         return sorted(gone.keys() | (set(numbers) - there.keys()))
 

@@ -209,7 +209,7 @@ class Leases:
                     f"all {ranges.plan.capacity} pairs of {network} at {endpoint} are in use{rest}", "endpoint"
                 )
             number, loser = idle.number, idle.device
-            if not await pairs.take_idle(session, [idle.id], at):
+            if not await pairs.take_idle(session, [idle.id], at, pairs.unlent()):
                 raise Beaten(f"somebody came back to pair {number} of {endpoint}")
             if loser is not None:
                 await pairs.tidy(session, [loser])

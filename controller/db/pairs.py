@@ -8,13 +8,16 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
+    ColumnElement,
     ForeignKey,
     ForeignKeyConstraint,
     UniqueConstraint,
+    and_,
     delete,
     exists,
     func,
     insert,
+    or_,
     select,
     update,
 )
@@ -64,10 +67,11 @@ async def of(session: AsyncSession, endpoint: str, device: str) -> PairRow | Non
 
 
 async def of_devices(session: AsyncSession, endpoint: str, devices: Collection[str]) -> dict[str, PairRow]:
-    """The pairs that devices have at an endpoint, by device."""
+    """The pairs that devices have at an endpoint, by device. They stay theirs as long as the transaction lasts."""
     if not devices:
         return {}
-    query = select(PairRow).where(PairRow.endpoint == endpoint, PairRow.device.in_(devices))
+    query = select(PairRow).where(PairRow.endpoint == endpoint, PairRow.device.in_(devices)).order_by(PairRow.id)
+    query = query.with_for_update().execution_options(populate_existing=True)
     return {row.device: row for row in await session.scalars(query) if row.device is not None}
 
 
@@ -91,13 +95,23 @@ async def taken(session: AsyncSession, endpoint: str, blocks: Collection[int]) -
     return set(await session.scalars(query))
 
 
+def unlent() -> ColumnElement[bool]:
+    """Pairs from which no agent can lease."""
+    return and_(PairRow.epoch == blocks.OWN, PairRow.lent.is_(None))
+
+
+def lent_to(epoch: int) -> ColumnElement[bool]:
+    """Pairs from which this delegation can lease."""
+    return or_(PairRow.epoch == epoch, PairRow.lent == epoch)
+
+
 async def idle(session: AsyncSession, endpoint: str, at: datetime) -> PairRow | None:
     """The pair of a device that has been without a lease for longest, is not reserved, and from which no agent can
     lease."""
     leased = exists().where(LeaseRow.pair == PairRow.id, LeaseRow.expires_at > at)
     held = PairRow.held_until.is_not(None) & (PairRow.held_until > at)
-    own = PairRow.endpoint == endpoint, PairRow.epoch == blocks.OWN, PairRow.lent.is_(None), PairRow.device.is_not(None)
-    query = select(PairRow).where(*own, ~leased, ~held).order_by(PairRow.used_at, PairRow.id).limit(1)
+    there = PairRow.endpoint == endpoint, PairRow.device.is_not(None)
+    query = select(PairRow).where(*there, unlent(), ~leased, ~held).order_by(PairRow.used_at, PairRow.id).limit(1)
     row: PairRow | None = await session.scalar(query)
     return row
 
@@ -197,13 +211,17 @@ async def take(session: AsyncSession, pairs: Collection[int]) -> None:
     await session.execute(delete(PairRow).where(PairRow.id.in_(pairs)))
 
 
-async def take_idle(session: AsyncSession, pairs: Collection[int], at: datetime) -> set[int]:
-    """Takes pairs that nobody leases or has reserved from their devices, and gives those. Looked at with their rows
-    locked, as everybody locks a pair before a lease of it is granted: one that somebody came to meanwhile stays. A
-    lease that is renewed even now refers to its pair, which the database does not let go."""
+async def take_idle(
+    session: AsyncSession, pairs: Collection[int], at: datetime, *still: ColumnElement[bool]
+) -> set[int]:
+    """Takes pairs that nobody leases or has reserved, and that are `still` so, from their devices, and gives those.
+    Looked at with their rows locked, as everybody locks a pair before a lease of it is granted or an agent is told of
+    it: one that somebody came to meanwhile stays. A lease that is renewed even now refers to its pair, which the
+    database does not let go."""
     if not pairs:
         return set()
-    rows = select(PairRow.id, PairRow.held_until).where(PairRow.id.in_(pairs)).order_by(PairRow.id).with_for_update()
+    rows = select(PairRow.id, PairRow.held_until).where(PairRow.id.in_(pairs), *still).order_by(PairRow.id)
+    rows = rows.with_for_update()
     idle = {id for id, until in await session.execute(rows) if until is None or until <= at}
     leased = select(LeaseRow.pair).where(LeaseRow.pair.in_(idle), LeaseRow.expires_at > at)
     idle -= set(await session.scalars(leased))
@@ -242,6 +260,7 @@ async def hand_over(session: AsyncSession, giver: str, taker: str, pairs: Collec
 async def leave(session: AsyncSession, device: str) -> None:
     """Takes all pairs from a device that is to go. One that an agent may be leasing from, though nobody but the
     controller gives out its block, goes to a device without a name instead: it may be in use."""
+    await session.execute(select(PairRow.id).where(PairRow.device == device).order_by(PairRow.id).with_for_update())
     lent = {pair.id for pair in await of_device(session, device) if pair.epoch == blocks.OWN and pair.lent is not None}
     for pair in lent:
         name = devices.nameless()

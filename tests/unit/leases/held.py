@@ -29,8 +29,8 @@ async def check(database: Database, sites: Sequence[Site]) -> None:
             pairs = list(await session.scalars(select(PairRow).where(PairRow.endpoint == site.lan)))
             live = LeaseRow.endpoint == site.lan, LeaseRow.expires_at > DAWN + timedelta(seconds=site.time)
             leases = _by_half(site, pairs, list(await session.scalars(select(LeaseRow).where(*live))))
-            one_client_each(site)
             grants_stand(site, pairs)
+            one_client_each(site)
             answers_are_known(site, leases)
             nothing_free_is_held(site, pairs, leases)
             mine = select(BlockRow.block).join(DelegationRow, DelegationRow.endpoint == BlockRow.endpoint)
@@ -58,7 +58,10 @@ def one_client_each(site: Site) -> None:
 
 
 def grants_stand(site: Site, pairs: Sequence[PairRow]) -> None:
-    """What an operator was given stays with that device."""
+    """What an operator was given stays with that device, unless the agent has said that it is over."""
+    for half in site.over:
+        site.granted.pop(half, None)
+    site.over.clear()
     owners = {pair.number: pair.device for pair in pairs}
     for (number, _), (device, until) in site.granted.items():
         assert until <= site.time or owners.get(number) == device, f"{site.lan}: pair {number} is not {device}'s"

@@ -36,7 +36,7 @@ class Rounds:
         self.replicas: list[Replica] = []
         for _ in range(2):
             self.replicas.append(Replica(url, self.intent, lambda: self.sites[0].time, self.replicas))
-        self.late: list[tuple[Site, Exchange]] = []
+        self.late: list[tuple[Site, Exchange, float]] = []
         self.taken = self.granted = 0
 
     async def begin(self, *, agents: bool) -> None:
@@ -68,8 +68,10 @@ class Rounds:
         works = [work for site in self.sites for work in self.of(site, passed)]
         for _ in range(random.randrange(4)):
             works += random.choice([self.registration, self.grants])()
+        self.late = [late for late in self.late if late[2] + SECONDS > self.sites[0].time]
         if self.late and random.random() < 0.4:
-            site, sent = self.late.pop(random.randrange(len(self.late)))
+            site, sent, _ = self.late.pop(random.randrange(len(self.late)))
+            site.arrives(sent)
             works.append(random.choice(self.replicas).exchange(site.endpoint, sent))
         if random.random() < 0.4:
             works += [replica.sweep() for replica in self.some()]
@@ -118,8 +120,8 @@ class Rounds:
         site.restart(how)
 
     async def lose(self, site: Site) -> None:
-        """An exchange that arrives later, anywhere."""
-        self.late.append((site, site.send([])))
+        """An exchange that arrives later, anywhere, within a lease time."""
+        self.late.append((site, site.send([]), site.time))
 
     async def tell(self, site: Site, *replicas: Replica) -> None:
         answers = await site.tell(replicas, [machine.client for machine in site.machines[::4]])

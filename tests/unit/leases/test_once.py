@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import suppress
-from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -101,19 +100,24 @@ async def test_a_lent_pair_was_leased_by_an_agent_that_lost_its_disk(world: Worl
 
 
 class Meanwhile:
-    """Does something right before pairs are taken from their devices, as another controller may. It is done before
-    that, unless a lock makes it wait."""
+    """Does something right before pairs are taken from their devices, or lent to an agent, as another controller may.
+    It is done before that, unless a lock makes it wait."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._take, self._work = pairs.take_idle, work
+    def __init__(
+        self,
+        patch: pytest.MonkeyPatch,
+        work: Callable[[], Coroutine[Any, Any, None]],
+        before: Literal["take_idle", "lend"] = "take_idle",
+    ) -> None:
+        self._then, self._work = getattr(pairs, before), work
         self.task: asyncio.Task[None] | None = None
-        patch.setattr(pairs, "take_idle", self.take)
+        patch.setattr(pairs, before, self.then)
 
-    async def take(self, session: AsyncSession, ids: Collection[int], at: datetime) -> set[int]:
+    async def then(self, session: AsyncSession, ids: Collection[int], *rest: Any) -> Any:
         if ids and self.task is None:
             self.task = asyncio.create_task(self._work())
             await asyncio.wait([self.task], timeout=0.5)
-        return await self._take(session, ids, at)
+        return await self._then(session, ids, *rest)
 
     async def over(self) -> None:
         assert self.task is not None
@@ -156,3 +160,33 @@ async def test_a_pair_is_granted_while_somebody_else_is_granted_it(
     found.append((await world.leases.grant(LAN, names[-1], "md"))[0].address)
     await meanwhile.over()
     assert len(set(found)) == len(found), f"two devices were granted {found}"
+
+
+@pytest.mark.parametrize("first", ["grant", "agent"])
+async def test_a_pair_goes_to_somebody_else_while_the_agent_is_told_whose_it_is(
+    world: World, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    machines = world.machines[:7]
+    await twice(world)
+    for number, machine in enumerate(machines):
+        await known(world, f"m{number}", machine)
+    for number in range(6):  # all that agents leave to the controller
+        await world.grant(f"m{number}", "md")
+    assert len(world.granted) == 6
+    world.time += SECONDS + 1
+    owner = machines[0]
+
+    async def tell() -> None:
+        await world.exchange(ask=[owner.client])
+
+    async def grant() -> None:
+        await world.grant("m6", "md")
+
+    one, other = (grant, tell) if first == "grant" else (tell, grant)
+    meanwhile = Meanwhile(monkeypatch, other, "take_idle" if first == "grant" else "lend")
+    await one()
+    await meanwhile.over()
+    come(world, owner)
+    assert owner.holds is not None
+    assert "m6" in {device for device, until in world.granted.values() if until > world.time}
+    once(world)
