@@ -1,5 +1,5 @@
-"""Addresses while the controller is away: real DHCP clients, the agent's DHCP server and journal in a process that can
-be killed, and a real controller that can be stopped and started."""
+"""Addresses while the controller is away: real DHCP clients of both families, the agent's servers of a LAN and its
+journal in a process that can be killed, and a real controller that can be stopped and started."""
 
 import json
 import os
@@ -14,9 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
+from agents import lan as lans
 from lab.patience import eventually
-from tests.integration.agent_namespaces import Namespace, cable, namespaces
+from tests.integration.agent_namespaces import Namespace, cable, namespaces, wait_for
 from tests.integration.dhcp_clients import Client
+from tests.unit.agents.desires import dual, endpoint
 
 pytestmark = pytest.mark.lab
 
@@ -24,12 +26,12 @@ ROOT = Path(__file__).parents[2]
 ADMIN, SOCKET = "an-admin-token", "controller.sock"
 FIRST, SECOND, THIRD = "02:00:5e:00:00:01", "02:00:5e:00:00:02", "02:00:5e:00:00:03"
 AGENT = """
-import asyncio, logging, sys
+import asyncio, logging, socket, sys
 from pathlib import Path
 import httpx
 from agents.controller import Controller
-from agents.dhcp import DhcpServer
 from agents.leases import Leases
+from agents.services import LanServers
 from controller.wire.desired import Desired
 
 async def main(here):
@@ -40,13 +42,14 @@ async def main(here):
         controller.use((here / "credential").read_text())
         leases = Leases(controller, here / "state")
         assert not await leases.follow(desired)
-        lan = desired.endpoints[0]
-        await DhcpServer(lan.name, "lan1", lan.gateway, lan.prefix, lan.mtu, leases).start()
+        assert not await LanServers(leases).serve(desired, {"lan1": socket.if_nametoindex("lan1")})
         print("serving", flush=True)
         await asyncio.Event().wait()
 
 asyncio.run(main(Path(sys.argv[1])))
 """
+LAN = endpoint(1, name="c1-lan", prefix="10.1.0.0/24", gateway="10.1.0.1", **dual(1))
+MAC = lans.mac("c1", LAN.index)
 SCRIPT = """#!/bin/sh
 echo "$1 $ip" >> {log}
 case $1 in
@@ -54,6 +57,18 @@ case $1 in
   bound) ip addr add $ip/$mask dev $interface ;;
 esac
 """
+SCRIPT6 = """#!/bin/sh
+echo "$reason $new_ip6_address" >> {log}
+[ "$reason" = BOUND6 ] && ip -6 addr replace $new_ip6_address/128 dev $interface
+exit 0
+"""
+
+
+def written(script: Path, text: str) -> Path:
+    """A script that can be run."""
+    script.write_text(text)
+    script.chmod(0o755)
+    return script
 
 
 class Site:
@@ -122,12 +137,11 @@ class Site:
         token = self.call("POST", "/cloudlets", {"name": "c1", "pe": "vpls", "vtep": "192.0.2.1"})["token"]
         body = {"token": token, "cloudlet": "c1", "agent_version": "1"}
         (self.here / "credential").write_text(self.call("POST", "/enrolments", body)["credential"])
-        self.call("POST", "/endpoints", {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24"})
-        lan = {"name": "c1-lan", "index": 1, "flavour": "vpls", "prefix": "10.1.0.0/24", "gateway": "10.1.0.1",
-               "ports": [], "rt": "1:1", "rd": "1:1", "ve_id": 1, "vni": None, "vtep": "192.0.2.1", "mtu": 1450,
-               "lease_seconds": 3600, "remotes": []}  # fmt: skip
+        self.call(
+            "POST", "/endpoints", {"name": LAN.name, "cloudlet": "c1", "prefix": LAN.prefix, "prefix6": LAN.prefix6}
+        )
         desired = {"version": 1, "generation": 1, "cloudlet": "c1", "asn": 65000, "router_id": "192.0.2.1",
-                   "vtep": "192.0.2.1", "speakers": [], "endpoints": [lan]}  # fmt: skip
+                   "vtep": "192.0.2.1", "speakers": [], "endpoints": [LAN.model_dump(mode="json")]}  # fmt: skip
         (self.here / "desired.json").write_text(json.dumps(desired))
         await self.start_agent()
 
@@ -138,12 +152,29 @@ class Site:
         machine.run("ip link set eth0 down")
         machine.run(f"ip link set eth0 address {mac} up")
         log = self.here / f"client{len(self.clients)}.log"
-        script = self.here / f"{log.stem}.sh"
-        script.write_text(SCRIPT.replace("{log}", str(log)))
-        script.chmod(0o755)
+        script = written(self.here / f"{log.stem}.sh", SCRIPT.replace("{log}", str(log)))
         argv = ["busybox", "udhcpc", "-f", "-i", "eth0", "-s", str(script), "-T", "1", "-A", "1", "-t", "5"]
         self.clients.append(Client(argv, machine, log))
         return self.clients[-1]
+
+    def client6(self, number: int, mac: str) -> Client:
+        """dhclient -6 on a machine, which knows nothing but its link-local address."""
+        machine = self.machines[number]
+        machine.run("ip link set eth0 down")
+        machine.run("sysctl -qw net.ipv6.conf.eth0.disable_ipv6=0 net.ipv6.conf.eth0.accept_dad=0")
+        machine.run("sysctl -qw net.ipv6.conf.eth0.router_solicitation_delay=0")
+        machine.run(f"ip link set eth0 address {mac} up")
+        wait_for("a link-local address", lambda: "fe80::" in machine.run("ip -6 addr show dev eth0"))
+        log = self.here / f"client{len(self.clients)}.log"
+        script = written(self.here / f"{log.stem}.sh", SCRIPT6.replace("{log}", str(log)))
+        paths = ["-lf", str(log.with_suffix(".leases")), "-pf", str(log.with_suffix(".pid")), "-cf", "/dev/null"]
+        self.clients.append(Client(["dhclient", "-6", "-d", "-1", *paths, "-sf", str(script), "eth0"], machine, log))
+        return self.clients[-1]
+
+    async def bound6(self, number: int, mac: str) -> str:
+        """As `bound`, over DHCPv6."""
+        client = self.client6(number, mac)
+        return (await client.news("BOUND6")).split()[1]
 
     async def bound(self, number: int, mac: str) -> str:
         """The address that a new client gets."""
@@ -166,8 +197,11 @@ class Site:
 @pytest.fixture
 def spaces() -> Iterator[tuple[Namespace, list[Namespace]]]:
     with namespaces("rgate", "rone", "rtwo", "rthree") as (gate, *machines):
-        gate.run("ip link add lan1 type bridge")
-        gate.run("ip addr add 10.1.0.1/24 dev lan1")
+        gate.run(f"ip link add lan1 address {MAC} type bridge mcast_snooping 0")
+        for name, value in {**lans.sysctls(LAN), "net/ipv6/conf/all/forwarding": "1"}.items():
+            gate.run(f"sysctl -qw {name.replace('/', '.')}={value}")
+        for address in lans.gateways(LAN).values():
+            gate.run(f"ip addr add {address} dev lan1")
         gate.run("ip link set lan1 up")
         for number, machine in enumerate(machines):
             cable(gate, f"md{number}", machine, "eth0")
@@ -200,6 +234,27 @@ async def test_new_clients_get_addresses_with_the_controller_killed_and_the_tabl
         assert site.table() == {"10.1.0.2": FIRST, "10.1.0.3": SECOND, "10.1.0.4": THIRD}
         kinds = {lease["address"]: (lease["kind"], lease["device"]) for lease in site.get("/leases")["items"]}
         assert kinds["10.1.0.3"] == ("vm", "m1") and kinds["10.1.0.4"] == ("md", "dev-02005e000003")
+
+
+async def test_ipv6_goes_on_with_the_controller_killed(
+    tmp_path: Path, spaces: tuple[Namespace, list[Namespace]]
+) -> None:
+    async with running(tmp_path, spaces) as site:
+        site.call("POST", "/devices", {"name": "m1", "mac": FIRST, "vm": {"mac": SECOND}})
+        assert await site.bound6(0, FIRST) == "2001:db8:1::2"
+        await site.told("10.1.0.2")
+        site.kill("controller")
+        assert await site.bound6(1, SECOND) == "2001:db8:1::3", "the machine of a device that is known here"
+        assert await site.bound6(2, THIRD) == "2001:db8:1::4", "somebody new"
+        route = f"default via {lans.link_local(MAC)} proto ra"
+        await site.eventually(lambda: route in site.machines[2].run("ip -6 route show dev eth0"), "a router")
+        assert " 1 received" in site.machines[2].run("ping -c 1 -W 2 -I 2001:db8:1::4 2001:db8:1::1")
+        site.kill_agent()
+        await site.start_agent()
+        assert await site.bound(2, THIRD) == "10.1.0.4", "its pair, also over IPv4"
+        await site.start_controller()
+        await site.told("10.1.0.2", "10.1.0.3", "10.1.0.4")
+        assert site.table() == {"10.1.0.2": FIRST, "10.1.0.3": SECOND, "10.1.0.4": THIRD}
 
 
 async def test_an_agent_killed_between_its_answer_and_its_account_tells_of_it_later(
