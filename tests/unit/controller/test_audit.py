@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from controller.core.audit import LONGEST, Chain, Entry, asked, details, seal
 from controller.db import audit, events
+from controller.db.engine import Database
 from tests.unit.controller.conftest import Controller, Start, eventually, problem
 from tests.unit.controller.test_tokens import holder
 
@@ -175,23 +177,42 @@ async def test_no_entry_says_what_was_not_committed(controller: Controller, monk
     assert (await controller.get("/devices"))["items"] == []
 
 
-@pytest.mark.parametrize(
-    ("change", "number", "reason"),
-    [
-        ("UPDATE audit SET who = 'unix socket' WHERE number = 3", 3, "entry 3 is not what was sealed"),
-        ("UPDATE audit SET details = '{}' WHERE number = 2", 2, "entry 2 is not what was sealed"),
-        ("UPDATE audit SET status = 409 WHERE number = 1", 1, "entry 1 is not what was sealed"),
-        ("UPDATE audit SET seal = 'x' WHERE number = 4", 4, "entry 4 is not what was sealed"),
-        ("DELETE FROM audit WHERE number = 2", 2, "entry 2 is missing"),
-        ("DELETE FROM audit WHERE number < 3", 1, "entry 1 is missing"),
-        ("DELETE FROM audit WHERE number > 4", 5, "entry 5 was noted, but the log ends with 4"),
-    ],
-)
+TAMPERED = [
+    ("UPDATE audit SET who = 'unix socket' WHERE number = 3", 3, "entry 3 is not what was sealed"),
+    ("UPDATE audit SET details = '{}' WHERE number = 2", 2, "entry 2 is not what was sealed"),
+    ("UPDATE audit SET status = 409 WHERE number = 1", 1, "entry 1 is not what was sealed"),
+    ("UPDATE audit SET seal = 'x' WHERE number = 4", 4, "entry 4 is not what was sealed"),
+    ("DELETE FROM audit WHERE number = 2", 2, "entry 2 is missing"),
+    ("DELETE FROM audit WHERE number < 3", 1, "entry 1 is missing"),
+    ("DELETE FROM audit WHERE number > 4", 5, "entry 5 was noted, but the log ends with 4"),
+]
+
+
+@pytest.mark.parametrize("change", [change for change, *_ in TAMPERED])
+async def test_the_database_refuses_tampering(controller: Controller, change: str) -> None:
+    for name in "abcde":
+        await controller.post("/vcps", {"name": name})
+    with pytest.raises(DBAPIError, match="entries of the audit log are neither changed nor taken away"):
+        async with controller.region.database.write() as session:
+            await session.execute(text(change))
+    assert (await verified(controller))["flaw"] is None
+
+
+async def lift(database: Database) -> None:
+    """What the owner of the table can do."""
+    sqlite = "DROP TRIGGER audit_kept_update", "DROP TRIGGER audit_kept_delete"
+    async with database.write() as session:
+        for statement in ("DROP TRIGGER audit_kept ON audit",) if database.shared else sqlite:
+            await session.execute(text(statement))
+
+
+@pytest.mark.parametrize(("change", "number", "reason"), TAMPERED)
 async def test_tampering_shows(controller: Controller, change: str, number: int, reason: str) -> None:
     for name in "abcde":
         await controller.post("/vcps", {"name": name})
     noted = await verified(controller)
     assert noted["number"] == 5 and noted["flaw"] is None
+    await lift(controller.region.database)
     async with controller.region.database.write() as session:
         await session.execute(text(change))
     found = await verified(controller, number=5, seal=noted["seal"])
@@ -203,6 +224,7 @@ async def test_a_log_that_was_made_anew_shows_by_what_was_noted(controller: Cont
         await controller.post("/vcps", {"name": name})
     noted = await verified(controller)
     chain = Chain()
+    await lift(controller.region.database)
     async with controller.region.database.write() as session:
         for number in (1, 2, 3):
             await session.execute(text("UPDATE audit SET who = 'nobody'"))
