@@ -24,6 +24,7 @@ ENVIRONMENT = """environment:
   WEFT_AGENT_TIMEOUT            seconds that a change waits for agents (5)
   WEFT_AUTHORITY                directory of the authority that `weft-controller ca init` made; without it cloudlets get
                                 no certificates
+  WEFT_AUTHORITY_KIND           name of an authority that is installed beside the controller, to issue them (built-in)
   WEFT_AGENT_LISTEN             HOST:PORT where agents are served over TLS, with the authority's certificates
   WEFT_AGENT_TLS_ONLY           true: agents are served nowhere else (false)
   WEFT_ENROLLED_ONLY            true: route servers accept no BGP session of a cloudlet without an agent (false)

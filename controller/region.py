@@ -51,8 +51,8 @@ from controller.statics import Statics
 from controller.suspicions import Suspicions
 from controller.tokens import Tokens
 from controller.trials import keep_time
+from controller.trust import found
 from controller.trust.authority import AuthorityAway
-from controller.trust.builtin import BuiltIn
 from controller.trust.caller import Caller
 from controller.trust.listener import Listener
 from controller.tunnels import Tunnels
@@ -134,7 +134,7 @@ def _fabric(settings: Settings) -> Fabric:
 
 
 def _region(settings: Settings) -> Region:
-    authority = BuiltIn.read(settings.authority) if settings.authority else None
+    authority = found.read(settings.authority_kind, settings.authority) if settings.authority else None
     database, agents, bell, metrics = Database(settings.database_url), Agents(), Bell(), Metrics()
     database.watch = acting.watch
     fabric = _fabric(settings)

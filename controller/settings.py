@@ -15,6 +15,10 @@ from controller.people import OidcSettings
 _url = TypeAdapter(AnyHttpUrl)
 
 
+BUILT_IN = "built-in"
+"""The kind of authority that a controller is by itself."""
+
+
 def _host_and_pid() -> str:
     pid = f":{os.getpid()}"
     return socket.gethostname()[: 63 - len(pid)] + pid
@@ -40,13 +44,13 @@ class RouteServerSettings(BaseModel):
 
 class Settings(BaseSettings):
     """Times are in seconds. Without `admin_token_file` the operator API is served on the unix socket only. `replica` is
-    this controller's name among those on the same database. Without `authority` no certificates are issued; with
-    `agent_listen` agents are served over TLS there, and with `agent_tls_only` nowhere else. With
-    `session_secret_file` BGP sessions are signed with keys derived from it, and with `enrolled_only` there are none but
-    those of cloudlets that have enrolled. `oidc` is who knows the people that may
-    call, and what they may do. `connections` may be open, `peer_connections` from one address, a
-    request may take `request_seconds` to arrive, and `caller_rate` and `stranger_rate` are requests a second
-    (docs/limits.md); 0 is no limit."""
+    this controller's name among those on the same database. Without `authority` no certificates are issued;
+    `authority_kind` says by whom they are. With `agent_listen` agents are served over TLS there, and with
+    `agent_tls_only` nowhere else. With `session_secret_file` BGP sessions are signed with keys derived from it, and
+    with `enrolled_only` there are none but those of cloudlets that have enrolled. `oidc` is who knows the people that
+    may call, and what they may do. `connections` may be open, `peer_connections` from one address, a request may take
+    `request_seconds` to arrive, and `caller_rate` and `stranger_rate` are requests a second (docs/limits.md); 0 is no
+    limit."""
 
     model_config = SettingsConfigDict(env_prefix="WEFT_")
 
@@ -62,6 +66,7 @@ class Settings(BaseSettings):
     enrolled_only: bool = False
     agent_timeout: Annotated[float, Field(gt=0, le=60)] = 5.0
     authority: Path | None = None
+    authority_kind: str = BUILT_IN
     agent_listen: str | None = None
     agent_tls_only: bool = False
     connections: Annotated[int, Field(ge=1)] = 10_000
