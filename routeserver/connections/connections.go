@@ -1,5 +1,5 @@
-// Package connections bounds how many callers a listener has at once: in all, and from one address, so that nobody
-// who has no token either keeps out those who have one.
+// Package connections bounds how many callers a listener has at once, in all and from one address, and how often those
+// are answered who have no token, so that they do not keep out those who have one.
 package connections
 
 import (
@@ -63,7 +63,11 @@ func (l *Limited) leave(peer netip.Addr) {
 
 // peerOf is whom a connection counts for: a host of IPv6 has as many addresses as it likes in its /64.
 func peerOf(connection net.Conn) netip.Addr {
-	from, err := netip.ParseAddrPort(connection.RemoteAddr().String())
+	return peerAt(connection.RemoteAddr().String())
+}
+
+func peerAt(remote string) netip.Addr {
+	from, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Addr{}
 	}

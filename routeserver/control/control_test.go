@@ -167,6 +167,30 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+func TestWhoTriesTokensIsNotAnsweredForLong(t *testing.T) {
+	h := build(t)
+	answers := map[int]int{}
+	for range 400 {
+		request, _ := http.NewRequest("GET", h.url+"/v1/status", nil)
+		request.Header.Set("Authorization", "Bearer wrong")
+		reply, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply.Body.Close()
+		if reply.StatusCode == http.StatusTooManyRequests && reply.Header.Get("Retry-After") == "" {
+			t.Fatal("it does not say when to come back")
+		}
+		answers[reply.StatusCode]++
+	}
+	if answers[http.StatusUnauthorized] < 200 || answers[http.StatusTooManyRequests] == 0 {
+		t.Errorf("answers: %v", answers)
+	}
+	if status, text := h.do("GET", "/v1/status", ""); status != http.StatusOK {
+		t.Errorf("with the token: %d %s", status, text)
+	}
+}
+
 func TestTheTokenIsNeeded(t *testing.T) {
 	h := build(t)
 	for _, token := range []string{"", "Bearer", "Bearer wrong", "Bearer secretsecret"} {

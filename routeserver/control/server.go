@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"weft/routeserver/bmp"
+	"weft/routeserver/connections"
 	"weft/routeserver/engine"
 	"weft/routeserver/ruleset"
 	"weft/routeserver/session"
@@ -23,6 +24,9 @@ import (
 
 // maxBody bounds a request: a rule set of a region is a few hundred kilobytes.
 const maxBody = 64 << 20
+
+// Of one address without the token, so many requests a second are answered, and ten times that at once.
+const strangersPerSecond, strangersKnown = 20, 4096
 
 // patience is a rule set of that size over 20 Mbit/s.
 const patience = 30 * time.Second
@@ -62,7 +66,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /metrics", s.metrics)
 	open := http.NewServeMux()
 	open.HandleFunc("GET /healthz", s.health)
-	open.Handle("/", s.authorised(problems(mux)))
+	open.Handle("/", s.authorised(problems(mux), connections.NewStrangers(strangersPerSecond, strangersKnown)))
 	return s.timely(open)
 }
 
@@ -80,11 +84,17 @@ func (s *Server) timely(next http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) authorised(next http.Handler) http.Handler {
+func (s *Server) authorised(next http.Handler, strangers *connections.Strangers) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		reader := s.MetricsToken != "" && r.URL.Path == "/metrics" && same(token, s.MetricsToken)
 		if !reader && !same(token, s.Token) {
+			if !strangers.Admit(r.RemoteAddr, time.Now()) {
+				w.Header().Set("Retry-After", "1")
+				w.Header().Set("Connection", "close")
+				fail(w, http.StatusTooManyRequests, "too-many", "", "too many requests without the token")
+				return
+			}
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			fail(w, http.StatusUnauthorized, "unauthorized", "", "the bearer token is missing or wrong")
 			return
