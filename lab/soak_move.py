@@ -33,6 +33,9 @@ WRITTEN = ("memory", "start", "mib=32", "rate=2")
 RTT_MS = 20.0
 """Between the two cloudlets."""
 
+LEARNING = 5
+"""Moves after which a prediction rests on past ones."""
+
 SETTLED = 10.0
 """Seconds after a move in which both agents have looked at their machines and told of their leases."""
 
@@ -67,7 +70,8 @@ def main() -> int:
         region.lease(print)
         region.boot(print)
         turns, verdict, wrong = soak(region, rest, arguments.moves)
-    found = summary(turns, verdict, wrong)
+        profiles = rest.items("/profiles")
+    found = summary(turns, verdict, wrong) | predicted(profiles)
     arguments.output.write_text(json.dumps({**found, "moves": [asdict(turn) for turn in turns]}, indent=1) + "\n")
     for key, value in found.items():
         print(f"{key:28} {value}")
@@ -150,6 +154,18 @@ def summary(turns: Sequence[Turn], verdict: work.StreamVerdict, wrong: Sequence[
         "bar": "kept to" if waited < bar else f"missed: {waited:.0f} ms beyond the pause at p99, not below {bar:.0f}",
         "load_average": os.getloadavg()[0],
     }
+
+
+def predicted(profiles: Sequence[Json]) -> dict[str, Any]:
+    """How far off the predictions of the moves were, as parts of the time that copying took: the model's alone, and as
+    it was told, which is the model's corrected by the moves before. The first moves, before which there were none to
+    learn from, are not counted."""
+    known = sorted(profiles, key=lambda profile: str(profile["at"]))[LEARNING:]
+    found = {}
+    for what in ("model_seconds", "predicted_seconds"):
+        off = [abs(one[what] - one["seconds"]) / one["seconds"] for one in known if one[what] is not None]
+        found[f"{what.partition('_')[0]}_off_p50_p90"] = [round(percentile(off, p), 2) for p in (50, 90)] if off else []
+    return found
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.soak_move import Turn, summary
+from lab.soak_move import LEARNING, Turn, predicted, summary
 from lab.work import Side, StreamVerdict
 
 GOOD = Turn("move-1", "done", "", 4.5, 100.0, 300.0, "b")
@@ -46,3 +46,13 @@ def test_one_of_a_hundred_may_be_longer() -> None:
 )
 def test_what_is_not_well(moves: list[Turn], verdict: StreamVerdict, wrong: list[str]) -> None:
     assert not summary(moves, verdict, wrong)["well"]
+
+
+def test_how_far_off_predictions_were() -> None:
+    early = [{"at": f"2026-01-01T00:00:0{n}Z", "seconds": 1.0, "model_seconds": 9.0, "predicted_seconds": 9.0}
+             for n in range(LEARNING)]  # fmt: skip
+    late = [{"at": f"2026-01-02T00:00:0{n}Z", "seconds": 2.0, "model_seconds": 3.0, "predicted_seconds": off}
+            for n, off in enumerate((2.2, 1.6, None))]  # fmt: skip
+    found = predicted([*late, *early])
+    assert found == {"model_off_p50_p90": [0.5, 0.5], "predicted_off_p50_p90": [0.1, 0.2]}
+    assert predicted(early) == {"model_off_p50_p90": [], "predicted_off_p50_p90": []}
