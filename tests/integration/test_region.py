@@ -93,6 +93,35 @@ def test_evpn_join_and_leave(region: Region, rest: Rest) -> None:
     assert joined.answer["in_force"]
 
 
+@pytest.mark.parametrize(
+    ("pool", "sender", "receiver", "lan"),
+    [("blue", "m1", "m2", "c2-lan"), ("amber", "n1", "n2", "e2-lan")],
+    ids=["vpls", "evpn"],
+)
+def test_access_rules_come_count_and_go(
+    region: Region, rest: Rest, pool: str, sender: str, receiver: str, lan: str
+) -> None:
+    policy = (ROOT / "lab/topologies/small.policy.yaml").read_text()
+    rule = f"{{name: quiet, action: drop, to: [{lan}], protocols: [icmp]}}"
+    addresses = region.address(receiver), region.address6(receiver)
+    until(lambda: all(reaches(region, sender, address) for address in addresses), "both families reach it")
+    rest.apply_policy(f"{policy}access:\n  {pool}:\n    - {rule}\n", "quiet.yaml")
+    try:
+        until(lambda: all(one["in_kernel"] for one in rest.items("/filters", endpoint=lan)), "the filters are in force")
+        for address in addresses:
+            assert not reaches(region, sender, address)
+        dropped: dict[str, int] = {}
+
+        def counted() -> bool:
+            dropped.update((one["family"], one["dropped"] or 0) for one in rest.items("/filters", endpoint=lan))
+            return len(dropped) == 2 and min(dropped.values()) >= 3
+
+        until(counted, lambda: f"three of each family dropped: {dropped}")
+    finally:
+        rest.apply_policy(policy, "small.policy.yaml")
+    until(lambda: all(reaches(region, sender, address) for address in addresses), "both families reach it again")
+
+
 def test_dry_run_changes_nothing(region: Region, rest: Rest) -> None:
     before = rest.get("/vcps/blue")
     answer = rest.post("/vcps/blue/members", {"endpoint": "c3-lan"}, dry_run="true")

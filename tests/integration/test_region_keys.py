@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,7 @@ from lab.patience import until
 from lab.region import Region
 from lab.rest import Json, Rest
 from tests.integration.encrypted_region import chatter, pinged
+from tests.integration.secrets_kept import secrets, told
 
 pytestmark = pytest.mark.lab
 
@@ -19,10 +19,13 @@ SETTLED = 2
 """Seconds after which a route that was lost would be gone from a PE."""
 
 
-@pytest.fixture
-def region(tmp_path: Path) -> Iterator[Region]:
-    secret = tmp_path / "session-secret"
-    secret.write_text("ab" * 32)
+SECRET = "ab" * 32
+
+
+@pytest.fixture(scope="module")
+def region(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Region]:
+    secret = tmp_path_factory.mktemp("secret") / "session-secret"
+    secret.write_text(SECRET)
     secret.chmod(0o600)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "WEFT_SESSION_SECRET_FILE", str(secret))  # the controller's environment is ours too
@@ -61,3 +64,14 @@ def test_other_keys_under_traffic(region: Region) -> None:
             time.sleep(SETTLED)
         assert lost == [0, 0, 0, 0]
         until(lambda: rest.get("/doctor")["ok"], lambda: rest.get("/doctor"), 30)
+
+
+def test_no_secret_is_in_a_log_or_a_list_of_processes(region: Region) -> None:
+    with Rest(timeout=60) as rest:
+        until(lambda: signed(rest), lambda: rest.items("/cloudlets"), 60)
+    kept = secrets() | {"session secret": SECRET}
+    kinds = ("control.token", "credential.json", "identity/key.pem", "authority/intermediate.pem", "frr.conf")
+    assert all(any(kind in name for name in kept) for kind in kinds), sorted(kept)
+    assert all(len(secret) >= 32 for secret in kept.values()), sorted(kept)
+    assert told({"the name of a log's process": "agents.main"}), "nothing is read"
+    assert not told(kept)
