@@ -14,7 +14,7 @@ from typing import Any
 
 from agents.leases.pair import KINDS, Device, Kind, Pair, same
 from agents.leases.people import People
-from agents.leases.room import Room
+from agents.leases.room import Key, Room
 from controller.wire.delegations import Client, Known
 
 FRESH = 60.0
@@ -103,7 +103,7 @@ class Book:
         device, kind = found or (None, "md")
         name = device.name if device else None
         if device is None or device.number is None:
-            number = self.room.choose(client, wanted, now)
+            number = self.room.choose(_whose(client, name), wanted, now)
             return None if number is None else (number, kind, name)
         pair = self.pairs[device.number]
         half = pair.halves[kind]
@@ -133,7 +133,7 @@ class Book:
             self.pairs[number] = Pair(number, device)
             device.number = number
             self.people.add(device)
-            self.room.take(number, client)
+            self.room.take(number, _whose(client, device.name))
         self._lease(self.pairs[number], kind, client, hostname, now)
         return offered
 
@@ -285,3 +285,10 @@ class Book:
         pair.halves[kind].version = self.version
         self.changed[pair.number, kind] = self.version
         self.changed.move_to_end((pair.number, kind))
+
+
+def _whose(client: Client, device: str | None) -> list[Key]:
+    """For whom a free pair is kept: the device that the client is of, as its other client may ask at the same time, and
+    the client, as it may have asked before anybody said whose it is."""
+    known: list[Key] = [("device", device)] if device is not None else []
+    return [*known, ("id", client.client_id) if client.client_id else ("mac", client.mac or "")]

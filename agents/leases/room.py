@@ -1,10 +1,10 @@
 """The blocks that an agent holds, and which pairs of them somebody new can have."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from controller.wire.delegations import Block, Client
+from controller.wire.delegations import Block
 
 OFFERED = 30.0
 """Seconds for which an offer is kept for whoever got it."""
@@ -18,6 +18,9 @@ SPARE = 4
 
 Keep = Callable[[str, str, Any], None]
 
+Key = tuple[str, str]
+"""For whom a pair is kept: a sort of name, and the name."""
+
 
 class Room:
     """`keep` is called with what has to be on disk. A block rests until a moment on the clock, is not used before, and
@@ -30,7 +33,7 @@ class Room:
         self._keep = keep
         self._resting: dict[int, float] = {}
         self._free: dict[int, None] = {}
-        self._offers: OrderedDict[tuple[str | None, str | None], tuple[int, float]] = OrderedDict()
+        self._offers: OrderedDict[Key, tuple[int, float]] = OrderedDict()
         self._taken = self._pace = 0
 
     def restore(self, key: str, value: Any) -> None:
@@ -128,28 +131,27 @@ class Room:
         size = max((block.pairs for block in self.blocks.values()), default=LOW)
         return -(-(2 * low - len(self._free)) // size)
 
-    def choose(self, client: Client, wanted: int | None, now: float) -> int | None:
-        """A free pair, which is kept for this client for a while: the one it was offered before, the one it wants, or
-        any."""
+    def choose(self, whose: Sequence[Key], wanted: int | None, now: float) -> int | None:
+        """A free pair, which is kept for a while for the first of those whose it may be: the one that any of them was
+        offered before, the one that is wanted, or any."""
         while self._offers and next(iter(self._offers.values()))[1] <= now:
             self._free.setdefault(self._offers.popitem(last=False)[1][0])
-        key = _key(client)
-        number = self._offers.pop(key)[0] if key in self._offers else None
+        offered = next((key for key in whose if key in self._offers), None)
+        number = self._offers.pop(offered)[0] if offered is not None else None
         if number is None:
             number = wanted if wanted in self._free else next(iter(self._free), None)
         if number is not None:
             self._free.pop(number, None)
-            self._offers[key] = number, now + OFFERED
+            self._offers[whose[0]] = number, now + OFFERED
         return number
 
-    def take(self, number: int, client: Client | None = None) -> None:
-        """Somebody has the pair now: `client`, if it was offered to it."""
+    def take(self, number: int, whose: Sequence[Key] = ()) -> None:
+        """Somebody has the pair now: one of `whose`, if it was offered to them."""
         self._taken += 1
         self._free.pop(number, None)
-        if client is not None:
-            self._offers.pop(_key(client), None)
-        elif key := next((key for key, (offered, _) in self._offers.items() if offered == number), None):
-            del self._offers[key]
+        for key in whose or list(self._offers):
+            if key in self._offers and self._offers[key][0] == number:
+                del self._offers[key]
 
     def count(self, taken: Collection[int]) -> None:
         """Counts anew what can be given to somebody new; `taken` are the pairs that somebody has."""
@@ -187,7 +189,3 @@ class Room:
     def _save(self, number: int) -> None:
         value = [self.blocks[number].model_dump(), self._resting.get(number, 0.0), number in self.dropped]
         self._keep("block", str(number), value)
-
-
-def _key(client: Client) -> tuple[str | None, str | None]:
-    return (None, client.client_id) if client.client_id else (client.mac, None)

@@ -117,6 +117,21 @@ async def test_new_clients_are_answered_and_the_controller_hears_of_them(site: S
     assert told == {0: (request(1).mac, 601), 1: (request(2).mac, 601)}
 
 
+@pytest.mark.parametrize("first", [1, 2], ids=["the device is first", "its machine is first"])
+async def test_a_device_and_its_machine_that_ask_at_once_get_one_pair(site: Site, first: int) -> None:
+    md, vm = (Client(mac=request(number).mac) for number in (1, 2))
+    site.plan.devices = [Known(device="m1", number=None, md=md, vm=vm)]
+    async with site.running() as lan:
+        async with asyncio.timeout(5):
+            while not lan._book.room.free:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+        offered = {number: (await lan.offer(request(number))).address for number in (first, 3 - first)}
+        assert offered == {1: "10.1.0.2", 2: "10.1.0.3"}
+        for number in (3 - first, first):
+            assert (await lan.grant(request(number, offered[number]))).address == offered[number]
+        assert (await lease(lan, 3)).address == "10.1.0.4", "nothing else was kept for them"
+
+
 async def test_new_clients_are_answered_while_the_controller_is_away(site: Site) -> None:
     async with site.running() as lan:
         await lease(lan, 1)
