@@ -156,7 +156,8 @@ async def _lease(
     held: Mapping[int, Mapping[str, datetime]],
     at: datetime,
 ) -> int:
-    rows, over, happened = [], [], []
+    rows, happened = [], []
+    over: dict[tuple[int, str], tuple[str, str, str, dict[str, Any]]] = {}
     fresh = 0
     for (number, kind), entry in sorted(latest.items()):
         pair = there.get(number)
@@ -173,15 +174,15 @@ async def _lease(
             row = {"pair": pair.id, "device": pair.device, "client_id": entry.client_id, "hostname": entry.hostname}
             times = {"granted_at": at, "expires_at": at + timedelta(seconds=entry.left), "revision": 1}
             rows.append(data | row | times)
+            if not was:
+                fresh += 1
+                text = f"{address} at {endpoint} granted: {kind} of {pair.device}"
+                happened.append(("lease-granted", pair.device, text, data))
         elif was:
-            over.append((pair.id, kind))
-        if bool(entry.left) != was:
-            how = "granted" if entry.left else "released"
-            fresh += bool(entry.left)
-            text = f"{address} at {endpoint} {how}: {kind} of {pair.device}"
-            happened.append((f"lease-{how}", pair.device, text, data))
+            text = f"{address} at {endpoint} released: {kind} of {pair.device}"
+            over[pair.id, kind] = ("lease-released", pair.device, text, data)
     await leases.keep(session, rows, at)
-    await leases.end(session, over)
+    happened += [over[half] for half in sorted(await leases.end(session, over.keys(), at))]
     await events.add_all(session, happened)
     return fresh
 

@@ -162,6 +162,7 @@ class Leases:
             hostname=client.hostname,
             granted_at=at,
             expires_at=at + timedelta(seconds=ranges.lease_seconds),
+            promised_until=at + timedelta(seconds=ranges.lease_seconds),
             revision=1,
         )
         session.add(lease)
@@ -246,7 +247,7 @@ class Leases:
         return name
 
     async def _extend(self, session: AsyncSession, lease: LeaseRow, endpoint: Endpoint, at: datetime) -> LeaseRow:
-        lease.expires_at = at + timedelta(seconds=self._ranges(endpoint).lease_seconds)
+        lease.expires_at = lease.promised_until = at + timedelta(seconds=self._ranges(endpoint).lease_seconds)
         lease.revision += 1
         await session.flush()
         return lease

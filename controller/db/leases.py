@@ -28,7 +28,8 @@ from controller.db.engine import insert
 
 
 class LeaseRow(Base):
-    """One row per address held. A row whose time is over counts for nothing; the sweeper removes it."""
+    """One row per address held. A row whose time is over counts for nothing; the sweeper removes it. `promised_until`
+    is how long a controller itself has promised it for, whatever agents say; None if none has."""
 
     __tablename__ = "leases"
     __table_args__ = (
@@ -50,6 +51,7 @@ class LeaseRow(Base):
     hostname: Mapped[str | None] = mapped_column(String(255))
     granted_at: Mapped[datetime] = mapped_column(Time)
     expires_at: Mapped[datetime] = mapped_column(Time)
+    promised_until: Mapped[datetime | None] = mapped_column(Time)
     revision: Mapped[int] = mapped_column(default=1)
 
 
@@ -90,25 +92,32 @@ async def live(session: AsyncSession, pairs: Collection[int], at: datetime) -> d
 
 
 async def keep(session: AsyncSession, rows: list[dict[str, Any]], at: datetime) -> None:
-    """Adds leases or renews them, many at once. One that had expired begins anew."""
+    """Adds leases or renews them, many at once. One that had expired begins anew; none ends before the time for which a
+    controller has promised it."""
     if not rows:
         return
     statement = insert(session, LeaseRow)
     new = statement.excluded
     began = case((LeaseRow.expires_at <= at, new.granted_at), else_=LeaseRow.granted_at)
-    values = {"granted_at": began, "revision": LeaseRow.revision + 1}
-    for column in ("device", "address", "expires_at"):
+    longer = LeaseRow.promised_until > new.expires_at
+    until = case((longer, LeaseRow.promised_until), else_=new.expires_at)
+    values = {"granted_at": began, "expires_at": until, "revision": LeaseRow.revision + 1}
+    for column in ("device", "address"):
         values[column] = new[column]
     for column in ("mac", "client_id", "hostname"):
         values[column] = func.coalesce(new[column], getattr(LeaseRow, column))
     await session.execute(statement.on_conflict_do_update(index_elements=["pair", "kind"], set_=values), rows)
 
 
-async def end(session: AsyncSession, halves: Collection[tuple[int, str]]) -> None:
-    """Gives addresses back, by pair and kind."""
+async def end(session: AsyncSession, halves: Collection[tuple[int, str]], at: datetime) -> set[tuple[int, str]]:
+    """Gives addresses back, by pair and kind, and gives those: what a controller has promised for longer stays."""
+    ended: set[tuple[int, str]] = set()
+    free = LeaseRow.promised_until.is_(None) | (LeaseRow.promised_until <= at)
     for kind in ("md", "vm"):
         if over := [pair for pair, of in halves if of == kind]:
-            await session.execute(delete(LeaseRow).where(LeaseRow.kind == kind, LeaseRow.pair.in_(over)))
+            gone = delete(LeaseRow).where(LeaseRow.kind == kind, LeaseRow.pair.in_(over), free)
+            ended |= {(pair, kind) for pair in await session.scalars(gone.returning(LeaseRow.pair))}
+    return ended
 
 
 async def at_address(session: AsyncSession, endpoint: str, address: str) -> LeaseRow | None:

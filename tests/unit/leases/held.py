@@ -58,10 +58,7 @@ def one_client_each(site: Site) -> None:
 
 
 def grants_stand(site: Site, pairs: Sequence[PairRow]) -> None:
-    """What an operator was given stays with that device, unless the agent has said that it is over."""
-    for half in site.over:
-        site.granted.pop(half, None)
-    site.over.clear()
+    """What an operator was given stays with that device."""
     owners = {pair.number: pair.device for pair in pairs}
     for (number, _), (device, until) in site.granted.items():
         assert until <= site.time or owners.get(number) == device, f"{site.lan}: pair {number} is not {device}'s"

@@ -71,7 +71,6 @@ class Rounds:
         self.late = [late for late in self.late if late[2] + SECONDS > self.sites[0].time]
         if self.late and random.random() < 0.4:
             site, sent, _ = self.late.pop(random.randrange(len(self.late)))
-            site.arrives(sent)
             works.append(random.choice(self.replicas).exchange(site.endpoint, sent))
         if random.random() < 0.4:
             works += [replica.sweep() for replica in self.some()]

@@ -23,9 +23,6 @@ class Site(World):
         lan, gateway = f"10.{number}.0.0/26", f"10.{number}.0.1"
         self.endpoint = Endpoint(self.lan, self.cloudlet.name, number, 1, lan, gateway, lease_seconds=SECONDS)
         self.partition = 0
-        self.over: set[tuple[int, Kind]] = set()
-        """Leases of which a controller has heard since the last look that they are: what an operator has granted since
-        they were ends with them (docs/leases.md, limits)."""
         self._promised: dict[int, str] = {}
 
     def send(self, ask: list[Client]) -> Exchange:
@@ -36,15 +33,10 @@ class Site(World):
         self.save()
         return Exchange.model_validate_json(sent.model_dump_json())
 
-    def arrives(self, sent: Exchange) -> None:
-        """An exchange reaches a controller now, however old it is."""
-        self.over |= {(entry.number, entry.kind) for entry in sent.entries if not entry.left}
-
     async def tell(self, replicas: Sequence[Replica], ask: list[Client]) -> list[Exchanged]:
         """An exchange that arrives at each of the replicas. The agent hears one of the answers, unless it has died, or
         tried again, before that; all answers are returned."""
         sent, account = self.send(ask), self.account
-        self.arrives(sent)
         answers = await asyncio.gather(*(replica.exchange(self.endpoint, sent) for replica in replicas))
         found = [answer for answer in answers if answer is not None]
         if found and self.account is account and self.turn == sent.turn:

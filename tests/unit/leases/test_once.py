@@ -3,14 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, Literal
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.core.refusals import Refused
-from controller.db import pairs
-from tests.unit.leases.world import LAN, PLAN, SECONDS, Disk, Machine, World
+from controller.db import leases, pairs
+from tests.unit.leases.world import DAWN, LAN, PLAN, SECONDS, Disk, Machine, World
 
 CLIENTS = 20
 
@@ -97,6 +98,40 @@ async def test_a_lent_pair_was_leased_by_an_agent_that_lost_its_disk(world: Worl
         await twice(world)
         come(world, client)
     once(world)
+
+
+@pytest.mark.parametrize("told", ["over", "shorter"])
+async def test_what_an_operator_granted_stands_whatever_the_agent_tells_late(world: World, told: str) -> None:
+    await twice(world)
+    device, *_ = world.machines
+    await known(world, "m0", device)
+    come(world, device)
+    await world.exchange()
+    held = device.holds
+    assert held is not None
+    address = str(PLAN.address(*held))
+    if told == "over":
+        world.release(device)
+        await world.exchange("late")
+    else:
+        world.time += SECONDS / 2
+        world.request(device, held, renewing=True, fate="ok")
+        await world.exchange("late")
+        world.time += SECONDS / 4
+    await world.grant("m0", "md")
+    assert world.granted
+    until = await expires(world, address)
+    for sent in world.late:
+        await world.deliver(sent)
+    await world.exchange()
+    await world.sweep()
+    assert await expires(world, address) == until
+
+
+async def expires(world: World, address: str) -> datetime | None:
+    async with world.database.read() as session:
+        rows = await leases.page(session, 0, 1000, DAWN, LAN, None)
+    return next((row.expires_at for row in rows if row.address == address), None)
 
 
 class Meanwhile:

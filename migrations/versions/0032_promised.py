@@ -1,0 +1,18 @@
+"""How long a controller itself has promised a lease for, whatever agents say"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0032"
+down_revision = "0031"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("leases", sa.Column("promised_until", sa.DateTime(timezone=True), nullable=True))
+
+
+def downgrade() -> None:
+    """Loses promised_until of leases: in a release before, what an agent tells late ends what was granted since."""
+    op.execute("ALTER TABLE leases DROP COLUMN promised_until")  # made anew, the table would number leases again
