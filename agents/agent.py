@@ -20,6 +20,7 @@ from agents.lan import bridge_name, on_bridge
 from agents.leases import Leases
 from agents.moves import Moves
 from agents.multipath import Multipath
+from agents.multipath.home import at_home
 from agents.multipath.six import six
 from agents.neighbours import Neighbours
 from agents.netlink import Kernel, KernelError
@@ -69,7 +70,12 @@ class Agent:
         self._servers = LanServers(self._sightings.witness(self._leases))
         self._neighbours = Neighbours(settings.cloudlet, controller)
         drivers = Drivers(settings.cloudlet, settings.state_dir / "hypervisors", settings.hypervisors)
-        self._multipath = Multipath(self._bridge, self._servers.greet, six=lambda address: six(self._desired, address))
+        self._multipath = Multipath(
+            self._bridge,
+            self._servers.greet,
+            six=lambda address: six(self._desired, address),
+            home=lambda endpoint, address: at_home(self._desired, endpoint, address),
+        )
         folder = settings.state_dir / "moves"
         self._moves = Moves(
             settings.cloudlet, folder, controller, drivers, self._multipath.switch, self._leases, self._sources

@@ -22,7 +22,10 @@ async def planned(
     others = await moves.of_vm(session, vm.name)
     for other in others:
         if other.live is not None:
-            raise conflict(f"{vm.name} is being moved already: {other.name}, to {other.destination}", "vm")
+            text = f"{vm.name} is being moved already: {other.name}, to {other.destination}"
+            if other.kept.leaving:
+                text += f"; its old address lingers, and `weft move finish {other.name}` lets it go"
+            raise conflict(text, "vm")
     if endpoint not in intent.endpoints:
         raise invalid("endpoint", f"there is no endpoint {endpoint!r}")
     source, destination = _place(intent, vm.endpoint), _place(intent, endpoint)

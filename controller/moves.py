@@ -19,6 +19,7 @@ from controller.core.refusals import conflict, invalid, missing
 from controller.core.saga import (
     Cancel,
     Event,
+    Hurry,
     Said,
     Wandered,
     begin,
@@ -48,7 +49,7 @@ BEGINNING = ("switchover", "activate")
 
 
 class Moves:
-    """`start`, `cancel`, `report`, `orders`: on any replica."""
+    """`start`, `cancel`, `finish`, `report`, `orders`: on any replica."""
 
     def __init__(self, database: Database, changes: Changes, agents: Agents, replicas: Replicas, bell: Bell) -> None:
         self._database, self._changes, self._agents = database, changes, agents
@@ -113,9 +114,22 @@ class Moves:
         self._after(row)
         return row
 
+    async def finish(self, name: str, why: str = "nobody waits for it") -> MoveRow:
+        """The VM's old address goes now, whatever hangs on it. Raises Refused unless it lingers."""
+        async with self._database.write() as session:
+            row = await moves.get(session, name, lock=True)
+            if row is None:
+                raise missing("move", name)
+            if not row.kept.leaving:
+                raise conflict(f"no address lingers: {name} is {row.state}, at the step {row.step}")
+            await self._take(session, row, Hurry(why))
+        self._after(row)
+        return row
+
     async def seen(self, device: str, endpoint: str) -> None:
-        """The device was seen at a LAN: a move to another one that is not past its switchover is given up, unless the
-        device was there already when it was asked for. A new leader tells that of every device."""
+        """The device was seen at a LAN: a move to another one that is not past its switchover is given up, and in one
+        whose old address lingers that goes, unless the device was there already when it was asked for. A new leader
+        tells that of every device."""
         async with self._database.write() as session:
             row = await moves.of_device(session, device)
             if row is None or (row := await moves.get(session, row.name, lock=True)) is None:

@@ -12,7 +12,7 @@ from controller.changes import Changes
 from controller.core.admission import Journey, admitted
 from controller.core.intent import Intent
 from controller.core.saga import Admitted, Clock, Gone, Phase, Resumed, Saga, deadline
-from controller.core.saga.steps import Side
+from controller.core.saga.steps import Side, Step
 from controller.db import moves as table
 from controller.db import vms
 from controller.db.base import now
@@ -103,7 +103,8 @@ class Rounds:
             return Journey(row.name, row.source, row.destination, held)
 
         waiting = [journey(row) for row in rows if row.state == Phase.WAITING]
-        moving = [journey(row) for row in rows if row.state in (Phase.MOVING, Phase.UNDOING)]
+        # What lingers copies nothing.
+        moving = [journey(row) for row in rows if row.state in (Phase.MOVING, Phase.UNDOING) and row.step != Step.LEAVE]
         return admitted(waiting, moving, rules.moves_per_link, rules.moves_per_cloudlet)
 
     def _gone(self, saga: Saga) -> list[Side]:

@@ -7,6 +7,8 @@ from agents.hypervisors.hypervisor import Hypervisor
 from controller.wire.machines import Nic
 from controller.wire.moves import Figures, Order
 
+_BLIND = 30.0  # seconds that an address lingers at most where nobody can say whether it is still used
+
 
 class Switch(Protocol):
     """Each call may be made again, also after a restart in between. Raises HypervisorError for what failed."""
@@ -18,7 +20,8 @@ class Switch(Protocol):
         """Returns when the device was seen to join; raises after its time."""
 
     async def leave(self, order: Order) -> None:
-        """The old address takes no new connections, then is gone, and the cable of its vNIC is out."""
+        """The old address takes no new connections, lives on while there are some and for at most its linger time,
+        then is gone, and the cable of its vNIC is out."""
 
 
 class Plain:
@@ -41,9 +44,9 @@ class Plain:
         return Figures()
 
     async def leave(self, order: Order) -> None:
-        """Lingers first."""
+        """Lingers first: for its time, but not for long, as nobody can say whether anything hangs on the address."""
         if order.addresses is not None and _changes(order):
-            await asyncio.sleep(order.addresses.linger)
+            await asyncio.sleep(min(order.addresses.linger, _BLIND))
             await self._hypervisor.link(order.machine.name, order.serving, False)
 
 

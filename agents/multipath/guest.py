@@ -20,9 +20,14 @@ class Guest:
         self._hypervisor, self._name = hypervisor, name
 
     async def up(self, nic: Nic, seconds: float) -> Address:
-        """The vNIC's address, once it has one, and Multipath TCP has been told to announce it."""
+        """The vNIC's address, once it has one, and Multipath TCP has been told to announce it. What the other vNIC has
+        is held; what this one had held is leased again."""
         answer = await self._ask("up", nic, str(round(seconds)), seconds=seconds + _PATIENCE)
         return self._address(answer.get("address"), "up")
+
+    async def hold(self, nic: Nic) -> None:
+        """The vNIC's address is there until it is taken back, whatever becomes of its lease."""
+        await self._ask("hold", nic)
 
     async def announce(self, nic: Nic) -> None:
         """The vNIC's address is announced anew."""
@@ -39,7 +44,7 @@ class Guest:
         await self._ask("retire", nic)
 
     async def sockets(self) -> list[Socket]:
-        """The guest's established TCP sockets."""
+        """The guest's TCP sockets that are not over."""
         return sockets(await self._hypervisor.guest(self._name, *COMMAND))
 
     async def _ask(self, *arguments: str, seconds: float = _PATIENCE) -> dict[str, Any]:

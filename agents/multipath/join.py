@@ -13,7 +13,7 @@ from controller.wire.moves import Figures
 _LOOK = 0.5  # seconds between questions to the guest
 _SETTLE = 5.0  # seconds that other connections have to join after the first one
 _ANNOUNCE = (5.0, 15.0)  # seconds after which an address that nobody has joined is announced anew
-_IDLE = 3  # looks in a row without any connection, after which there is nobody to wait for
+_IDLE = 3  # looks in a row without a connection that could join, after which there is nobody to wait for
 
 
 class NotJoined(HypervisorError):  # noqa: N818 - an answer
@@ -53,21 +53,12 @@ class Join:
             await asyncio.gather(*looks, return_exceptions=True)
         return Figures(seconds=loop.time() - began, paths=paths or None)
 
-    async def left(self) -> int:
-        """How many connections have no path but to the old address, those without Multipath TCP among them, as far as
-        the guest tells."""
-        try:
-            found = await self._guest.sockets()
-            return len(bound(found, self._old, self._new)) + plain(found, self._old)
-        except HypervisorError:
-            return 0
-
     async def _watched(self, watch: Several) -> int:
         await watch.wait()
         return 1
 
     async def _told(self, prepare: Callable[[], Awaitable[None]], announce: Callable[[], Awaitable[None]]) -> int:
-        """How many connections have joined by the guest's word; 0 if there is none at all, and was none before."""
+        """How many connections have joined by the guest's word; 0 if there is none that could, and was none before."""
         loop = asyncio.get_running_loop()
         prepared, idle, due = False, 0, [loop.time() + seconds for seconds in _ANNOUNCE]
         while True:
@@ -82,8 +73,7 @@ class Join:
             else:
                 if count := len(joined(found, self._new)):
                     return count
-                nobody = not bound(found, self._old, self._new) and not plain(found, self._old)
-                idle = idle + 1 if nobody else 0
+                idle = 0 if bound(found, self._old, self._new) else idle + 1
                 if idle == _IDLE:
                     return 0
                 if due and loop.time() >= due[0]:

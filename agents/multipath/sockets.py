@@ -7,8 +7,13 @@ from ipaddress import IPv6Address, ip_address
 
 from agents.multipath.segment import Address
 
-COMMAND = ("ss", "-HOtni", "state", "established")
-"""Prints what `sockets` reads: one line each, with numbers (iproute2)."""
+COMMAND = (
+    "ss",
+    "-HOtni",
+    *(word for name in ("established", "close-wait", "fin-wait-1", "last-ack") for word in ("state", name)),
+)
+"""Prints what `sockets` reads: one line each, with numbers (iproute2). All in which the guest may still have something
+to say: a connection that one side has closed is not over until that has arrived."""
 
 _ENDS = re.compile(r"\d+\s+\d+\s+(?P<local>\S+):\d+\s+(?P<peer>\S+):\d+\s")
 _SUBFLOW = re.compile(r"tcp-ulp-mptcp flags:(?P<flags>\w*) token:[0-9a-f]+\(id:\d+\)/(?P<token>[0-9a-f]+)\(id:\d+\)")
@@ -16,7 +21,7 @@ _SUBFLOW = re.compile(r"tcp-ulp-mptcp flags:(?P<flags>\w*) token:[0-9a-f]+\(id:\
 
 @dataclass(frozen=True)
 class Socket:
-    """An established one. `token` is its Multipath TCP connection's in the guest, None without; `joined` if it was
+    """One that is not over. `token` is its Multipath TCP connection's in the guest, None without; `joined` if it was
     added to the connection and its handshake is over."""
 
     local: Address

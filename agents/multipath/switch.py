@@ -14,6 +14,7 @@ from typing import Self
 from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
 from agents.multipath.guest import Guest
 from agents.multipath.join import Join
+from agents.multipath.linger import linger
 from agents.multipath.segment import Address
 from agents.multipath.watches import Watches
 from controller.wire.machines import Nic
@@ -42,23 +43,30 @@ class _Change:
 
 
 class GuestSwitch:
-    """Of one hypervisor. `greet` tells a LAN's router of somebody new; `seconds` is how long a device may take to
-    join."""
+    """Of one hypervisor. `greet` tells a LAN's router of somebody new; `home` says whether an address is of an
+    endpoint's own LAN; `seconds` is how long a device may take to join."""
 
-    def __init__(self, hypervisor: Hypervisor, watches: Watches, greet: Callable[[str], None], seconds: float) -> None:
-        self._hypervisor, self._watches, self._greet, self._seconds = hypervisor, watches, greet, seconds
+    def __init__(
+        self,
+        hypervisor: Hypervisor,
+        watches: Watches,
+        greet: Callable[[str], None],
+        home: Callable[[str, Address], bool],
+        seconds: float,
+    ) -> None:
+        self._hypervisor, self._watches, self._greet = hypervisor, watches, greet
+        self._home, self._seconds = home, seconds
 
     async def activate(self, order: Order) -> None:
-        """The old address is announced, and the waiting vNIC gets the new one; in a move that keeps its address it is
-        announced a few times within the first second. Raises HypervisorError, also if it is another address."""
+        """The old address is announced, and the waiting vNIC gets the new one, while the guest holds the old one; in a
+        move that keeps its address it is announced a few times within the first second. Raises HypervisorError, also if
+        it is another address."""
         name, change = order.machine.name, _Change.of(order)
         await self._hypervisor.link(name, order.serving, True)
         await self._hypervisor.announce(name)
         self._greet(order.endpoint)
         if change is None:
-            for pause in _AGAIN:
-                await asyncio.sleep(pause)
-                await self._hypervisor.announce(name)
+            await asyncio.gather(self._announced(name), self._kept(order))
             return
         self._watches.of(order)
         await self._up(order, change.new)
@@ -76,19 +84,40 @@ class GuestSwitch:
         return figures
 
     async def leave(self, order: Order) -> None:
-        """The old address is spare, lingers, and is gone. Raises HypervisorError, also if the new one is not there."""
+        """The old address is spare, lingers for as long as something hangs on it and at most for its time, and is gone.
+        Raises HypervisorError, also if the new one is not there."""
         change = _Change.of(order)
         if change is None:
             return
         name, serving = order.machine.name, order.serving
         guest = Guest(self._hypervisor, name)
         if await guest.backup(serving, change.new) is not None:
-            await asyncio.sleep(change.linger)
             old, new = self._watches.both(change.old), self._watches.both(change.new)
-            if left := await Join(guest, None, old, new).left():
-                log.warning("move %s: %d connections of %s end with %s", order.move, left, name, change.old)
+            left = await linger(guest, old, new, change.linger)
+            if left != 0:
+                count = "nobody knows how many" if left is None else str(left)
+                log.warning("move %s: %s connections of %s end with %s", order.move, count, name, change.old)
             await guest.retire(serving)
         await self._hypervisor.link(name, serving, False)
+
+    async def _announced(self, name: str) -> None:
+        for pause in _AGAIN:
+            await asyncio.sleep(pause)
+            await self._hypervisor.announce(name)
+
+    async def _kept(self, order: Order) -> None:
+        """Away from its LAN the address is held by the guest, as nobody renews its lease; back there it is leased as
+        ever. A guest that does not answer runs all the same."""
+        if order.addresses is None:
+            return
+        guest, old = Guest(self._hypervisor, order.machine.name), order.addresses.old
+        try:
+            if self._home(order.endpoint, ip_address(old)):
+                await guest.up(order.serving, _LEASE)
+            else:
+                await guest.hold(order.serving)
+        except HypervisorError as error:
+            log.warning("move %s: %s lasts only as long as it is leased: %s", order.move, old, error)
 
     async def _up(self, order: Order, new: Address) -> None:
         name, nic = order.machine.name, waiting(order)

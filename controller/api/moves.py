@@ -29,8 +29,8 @@ EXAMPLE: JsonDict = {"vm": "v1", "endpoint": "c2-lan"}
 
 
 class NewMove(Body):
-    """A VM is to move to an endpoint. `keep`: with its address. `linger`: seconds that the old address lives on after
-    the device has joined the new one; left out: as the policy says."""
+    """A VM is to move to an endpoint. `keep`: with its address. `linger`: seconds that the old address lives on at most
+    after the device has joined the new one, while connections hang on it; left out: as the policy says."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -133,6 +133,12 @@ async def show(name: NamePath, request: Request, region: Running, still: Still) 
 async def cancel(name: NamePath, region: Running) -> Move:
     """As long as the VM runs at the source and is not about to be stopped there; what was done is undone."""
     return shown_as(await region.moves.cancel(name, "an operator cancelled it"))
+
+
+@router.post("/{name}/finish", responses=errors(404, 409), summary="Let the old address go")
+async def finish(name: NamePath, region: Running) -> Move:
+    """While it lingers at the step `leave`: now, whatever connections hang on it. The VM can be moved again then."""
+    return shown_as(await region.moves.finish(name, "an operator did not wait for it"))
 
 
 async def _in_full(region: Region, name: str) -> MoveInFull:

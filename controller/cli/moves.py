@@ -55,7 +55,9 @@ def start(
     keep: Annotated[bool, typer.Option("--keep", help="It keeps its address.")] = False,
     linger: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0, help="How long the old address lives on. [default: by the policy]"),
+        typer.Option(
+            metavar="SECONDS", min=0, help="How long the old address lives on at most. [default: by the policy]"
+        ),
     ] = None,
     reason: Annotated[str, typer.Option(help="For the record.")] = "",
     watch: Annotated[bool, typer.Option("--watch", help="Follow it to its end.")] = False,
@@ -113,6 +115,14 @@ def cancel(name: Move) -> None:
     with Client() as api:
         answer = api.delete(path("moves", name))
     done(answer, f"{name} is {answer['state']}")
+
+
+@app.verb("finish", "weft move finish move-0a1b2c3d4e")
+def finish(name: Move) -> None:
+    """Let a VM's old address go, though connections hang on it: they end. The VM can be moved again then."""
+    with Client() as api:
+        answer = api.post(path("moves", name, "finish"))
+    done(answer, f"{name}: {answer['vm']} is known by {answer['address']} alone")
 
 
 def print_steps(move: Row) -> None:

@@ -204,6 +204,43 @@ def test_address_stays_as_long_as_its_lease(lans: list[Popen[bytes]], tmp_path: 
     assert nic(space, "a")["endpoint"] == []
 
 
+@pytest.mark.parametrize("lans", [6], indirect=True)
+def test_a_held_address_outlives_its_lease(lans: list[Popen[bytes]], tmp_path: Path) -> None:
+    """In another LAN, whose server would say no to it. Back in its own it is leased as before."""
+    space = Space(tmp_path, lans)
+    space.run("up", "a")
+    held = {"nic": "a", "address": guest_lan.address(1), "serving": "a"}
+    assert space.run("hold", "a") == space.run("hold", "a") == held
+    assert nic(space, "a")["held"] is True
+    time.sleep(8)  # longer than the lease
+    assert nic(space, "a")["address"] == guest_lan.address(1)
+    assert space.run("up", "a")["address"] == guest_lan.address(1)
+    assert nic(space, "a")["held"] is False
+    time.sleep(8)  # it is renewed again …
+    assert nic(space, "a")["address"] == guest_lan.address(1)
+    end(LANS)
+    until(lambda: nic(space, "a")["address"] is None, seconds=12)  # … and not there for ever
+
+
+@pytest.mark.parametrize("lans", [6], indirect=True)
+def test_what_the_other_vnic_has_is_held(lans: list[Popen[bytes]], tmp_path: Path) -> None:
+    """A move brings the waiting vNIC up; the address that serves until then must not go, also if nobody joins."""
+    space = Space(tmp_path, lans)
+    space.run("up", "a")
+    assert nic(space, "b")["held"] is False
+    space.cable("b", True)
+    space.run("up", "b")
+    space.cable("a", True)
+    time.sleep(8)
+    assert (nic(space, "a")["held"], nic(space, "a")["address"]) == (True, guest_lan.address(1))
+    assert (nic(space, "b")["held"], nic(space, "b")["address"]) == (False, guest_lan.address(2))
+    space.run("backup", "a", guest_lan.address(2))
+    space.run("retire", "a")
+    assert (nic(space, "a")["held"], nic(space, "a")["address"]) == (False, None)
+    with pytest.raises(LabError, match="vNIC a, eth0, has no address"):
+        space.run("hold", "a")
+
+
 def test_what_cannot_be_is_said(lans: list[Popen[bytes]], tmp_path: Path) -> None:
     space = Space(tmp_path, lans, client="00" + b"stranger".hex())
     with pytest.raises(LabError, match="vNIC a, eth0, got no address within 1 s"):

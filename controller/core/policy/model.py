@@ -123,8 +123,8 @@ class Migration:
     `max_rtt_ms` it does not; between, if the move is predicted to take less than `initiation_seconds`, the time that a
     new VM takes to be of service. So many moves at a time use a link (from one cloudlet to another) and a cloudlet;
     `downtime_ms` is the pause they aim at, `compression` and `post_copy` what the hypervisor may do for it, and
-    `linger_seconds` how long an old address lives on. A device is taken to be elsewhere once it has been there for
-    `settle_seconds`."""
+    `linger_seconds` how long an old address lives on at most, while connections hang on it. A device is taken to be
+    elsewhere once it has been there for `settle_seconds`."""
 
     rtt_ms: float = 150.0
     max_rtt_ms: float = 1000.0
@@ -134,7 +134,7 @@ class Migration:
     downtime_ms: int = 300
     compression: bool = True
     post_copy: bool = False
-    linger_seconds: float = 30.0
+    linger_seconds: float = 300.0
     settle_seconds: float = 2.0
 
 

@@ -5,7 +5,7 @@ is ordered from whom now. Nothing is done here; whoever does it may die at any p
 """
 
 from controller.core.saga.advance import advance, begin, deadline, revocable
-from controller.core.saga.events import Admitted, Cancel, Clock, Did, Event, Gone, Note, Resumed, Said, Wandered
+from controller.core.saga.events import Admitted, Cancel, Clock, Did, Event, Gone, Hurry, Note, Resumed, Said, Wandered
 from controller.core.saga.orders import current, order
 from controller.core.saga.state import Phase, Place, Plan, Saga, Task, dump, load
 from controller.core.saga.steps import Step
@@ -17,6 +17,7 @@ __all__ = [
     "Did",
     "Event",
     "Gone",
+    "Hurry",
     "Note",
     "Phase",
     "Place",

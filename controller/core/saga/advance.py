@@ -4,8 +4,8 @@ from dataclasses import replace
 from math import inf
 
 from controller.core.saga import late
-from controller.core.saga.events import Admitted, Cancel, Clock, Did, Event, Gone, Note, Resumed, Said, Wandered
-from controller.core.saga.forward import cleared_up, done, failed, go_on, stay_known, wind_up
+from controller.core.saga.events import Admitted, Cancel, Clock, Did, Event, Gone, Hurry, Note, Resumed, Said, Wandered
+from controller.core.saga.forward import cleared_up, done, failed, go_on, hurry, stay_known, wind_up
 from controller.core.saga.state import Phase, Plan, Saga, Task, owed
 from controller.core.saga.steps import Side, Step, before
 from controller.core.saga.turn import Turn
@@ -50,6 +50,8 @@ def advance(saga: Saga, event: Event, now: float) -> tuple[Saga, tuple[Note, ...
             turn.but(tasks=tuple(replace(task, heard=now) for task in saga.tasks))
         case Cancel(why=why):
             _cancel(turn, why)
+        case Hurry(why=why):
+            hurry(turn, why)
         case Wandered(endpoint=endpoint):
             _wandered(turn, endpoint)
         case Gone(side=side):
@@ -152,9 +154,13 @@ def _cancel(turn: Turn, why: str) -> None:
 
 def _wandered(turn: Turn, endpoint: str) -> None:
     plan = turn.saga.plan
-    if endpoint in (plan.source.endpoint, plan.destination.endpoint):
+    if endpoint == plan.destination.endpoint:
         return
-    if turn.saga.phase is Phase.MOVING and turn.saga.step is Step.JOIN:
+    if turn.saga.leaving:  # the next move is what it waits for
+        hurry(turn, f"the device was seen at {endpoint}")
+    elif endpoint == plan.source.endpoint:
+        return
+    elif turn.saga.phase is Phase.MOVING and turn.saga.step is Step.JOIN:
         stay_known(turn, Step.JOIN, f"it was seen at {endpoint}")
     else:
         _cancel(turn, f"the device was seen at {endpoint}")

@@ -62,8 +62,15 @@ class Cancel:
 
 
 @dataclass(frozen=True)
+class Hurry:
+    """The old address is to linger no longer, whatever hangs on it."""
+
+    why: str
+
+
+@dataclass(frozen=True)
 class Wandered:
-    """The device was seen at a third place."""
+    """The device was seen at another place than the destination."""
 
     endpoint: str
 
@@ -75,7 +82,7 @@ class Gone:
     side: Side
 
 
-Event = Admitted | Said | Did | Clock | Resumed | Cancel | Wandered | Gone
+Event = Admitted | Said | Did | Clock | Resumed | Cancel | Hurry | Wandered | Gone
 
 
 @dataclass(frozen=True)

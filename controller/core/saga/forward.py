@@ -121,6 +121,14 @@ def stay_known(turn: Turn, step: Step, detail: str) -> None:
     go_on(turn, step)
 
 
+def hurry(turn: Turn, why: str) -> None:
+    """The old address goes now, whatever hangs on it: ordered once, and only while it lingers."""
+    if turn.saga.leaving and not turn.saga.hurried:
+        turn.note(Step.LEAVE, "skipped", f"{turn.saga.plan.old} lingers no longer: {why}")
+        turn.but(hurried=True)
+        turn.enter(Step.LEAVE)
+
+
 def owe(turn: Turn) -> None:
     """The source is to clear away what it has left whenever it can; the move does not wait for that."""
     turn.because(f"{turn.saga.plan.source.cloudlet} has still to clear away what is left of the machine")

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from controller.core.saga.forward import failed, go_on, owe, stay_known, wind_up
+from controller.core.saga.forward import failed, go_on, hurry, owe, stay_known, wind_up
 from controller.core.saga.state import Saga, Task, owed
 from controller.core.saga.steps import RULES, Step
 from controller.core.saga.turn import Turn
@@ -18,7 +18,7 @@ def at(saga: Saga, task: Task) -> float:
     silence, limit = rule.silence, rule.limit
     if (task.step is Step.SWITCHOVER and task.begun) or (task.step is Step.ACTIVATE and not task.begun):
         silence = 2 * saga.plan.fence_seconds
-    if task.step is Step.LEAVE:
+    if task.step is Step.LEAVE and not saga.hurried:
         limit += saga.plan.linger
     return min(task.heard + silence, task.since + limit)
 
@@ -41,6 +41,8 @@ def late(turn: Turn, task: Task) -> None:
         case Step.JOIN:
             turn.note(task.step, "failed", why)
             stay_known(turn, Step.JOIN, "")
+        case Step.LEAVE if silent < RULES[task.step].silence and not turn.saga.hurried:
+            hurry(turn, "its time is over")
         case Step.LEAVE:
             turn.note(task.step, "failed", why)
             stay_known(turn, Step.LEAVE, why)

@@ -35,7 +35,9 @@ def order(saga: Saga, side: Side) -> Order | None:
         peer_vtep=peer.vtep,
         serving=plan.serving,
         target=saga.target if side == "source" else None,
-        addresses=Addresses(old=plan.old, new=new, device=saga.device_address, linger=plan.linger),
+        addresses=Addresses(
+            old=plan.old, new=new, device=saga.device_address, linger=0.0 if saga.hurried else plan.linger
+        ),
         tuning=plan.tuning,
         fence_seconds=plan.fence_seconds,
     )

@@ -38,7 +38,8 @@ class Place:
 @dataclass(frozen=True)
 class Plan:
     """What is to be moved from where to where. `serving` is the vNIC that has the address `old`; a move that is to
-    `keep` it needs no other. `linger`: seconds that the old one lives on after the device has joined the new one.
+    `keep` it needs no other. `linger`: seconds that the old one lives on at most after the device has joined the new
+    one, while something hangs on it.
     `borrowed` is a pool that the source joined for the move that brought the VM there, and for nothing else."""
 
     move: str
@@ -76,7 +77,8 @@ class Saga:
 
     Who may run the VM: the source until `committed` is set, which is before the first `activate`; then the destination.
     `committed` says why the source will not run it: it said so (`told`), or it was `silent` for so long that it has
-    seen to it by itself. `placed`: the destination was told to run it, and did. `swapped`: the old address is gone.
+    seen to it by itself. `placed`: the destination was told to run it, and did. `swapped`: the old address is gone;
+    `hurried`: it was to linger no longer.
 
     `pool` is one that the destination joined for the move, at the generation `joined`; `pair` what was reserved for it.
     Until `held` that and the old pair are kept. `returned`: the source has left the pool that the plan has `borrowed`.
@@ -98,6 +100,7 @@ class Saga:
     committed: Literal["told", "silent"] | None = None
     placed: bool = False
     swapped: bool = False
+    hurried: bool = False
     pool: str | None = None
     joined: int | None = None
     pair: int | None = None
@@ -115,14 +118,19 @@ class Saga:
         return self.plan.destination if self.placed else self.plan.source
 
     @property
+    def leaving(self) -> bool:
+        """Whether the old address lingers, and nothing new is to begin there."""
+        return self.phase is Phase.MOVING and self.step is Step.LEAVE
+
+    @property
     def address(self) -> str:
-        """What the VM is known by."""
-        return self.new if self.swapped and self.new else self.plan.old
+        """What the VM is known by: the new address as soon as it was joined, unless the old one could not go."""
+        return self.new if (self.swapped or self.leaving) and self.new else self.plan.old
 
     @property
     def serving(self) -> Nic:
         """The vNIC that has that address."""
-        if not (self.swapped and self.new):
+        if self.address == self.plan.old:
             return self.plan.serving
         return "b" if self.plan.serving == "a" else "a"
 

@@ -86,6 +86,8 @@ def test_watch_says_each_step_once_and_how_it_ended(controller: Controller, weft
 def test_cancel_and_evacuate(controller: Controller, weft: Weft) -> None:
     controller.answers["DELETE", "/api/v1/moves/move-1"] = MOVE | {"state": "undoing"}
     assert weft("move", "cancel", "move-1").out == "move-1 is undoing\n"
+    controller.answers["POST", "/api/v1/moves/move-1/finish"] = MOVE
+    assert weft("move", "finish", "move-1").out == "move-1: v1 is known by 10.2.0.3 alone\n"
     answer = {"moves": [MOVE], "moving": ["v2"], "stranded": [], "why": {}}
     controller.answers["POST", "/api/v1/cloudlets/c1/evacuation"] = answer
     result = weft("cloudlet", "evacuate", "c1")

@@ -264,6 +264,26 @@ async def test_one_at_a_time_and_cancelled(controller: Controller) -> None:
         assert ("c2", "v1") not in town_.there
 
 
+async def test_an_address_that_lingers_keeps_the_next_move_back_until_it_is_let_go(controller: Controller) -> None:
+    async with town(controller) as town_:
+        town_.movers["c2"].broken = lambda order: (
+            {"state": "running"} if order.act == "leave" and order.addresses and order.addresses.linger else None
+        )
+        name = await town_.start(linger=600)
+        problem(await controller.http.post(f"/api/v1/moves/{name}/finish"), 409)
+        await settled(lambda: _step(controller, name, "leave"))
+        vm = await controller.get("/vms/v1")
+        assert (vm["address"], vm["serving"]) == ("10.2.0.3", "b"), "nothing new begins at the old one"
+        await controller.refused(409, "/moves", {"vm": "v1", "endpoint": "c1-lan"}, "vm", f"weft move finish {name}")
+        await controller.post(f"/moves/{name}/finish", status=200)
+        move = await town_.over(name)
+        assert (move["state"], move["reason"]) == ("done", "")
+        assert [s["state"] for s in move["steps"] if s["step"] == "leave"] == ["skipped", "done"]
+        problem(await controller.http.post(f"/api/v1/moves/{name}/finish"), 409)
+        problem(await controller.http.post("/api/v1/moves/move-9/finish"), 404)
+        assert (await town_.over(await town_.start("c1-lan")))["state"] == "done"
+
+
 async def _step(controller: Controller, name: str, step: str) -> bool:
     return bool((await controller.get(f"/moves/{name}"))["step"] == step)
 

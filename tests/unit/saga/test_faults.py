@@ -10,9 +10,9 @@ BOTH: tuple[Side, ...] = ("source", "destination")
 STEPS = FORWARD[:-1]
 
 
-def at(step: Step) -> World:
+def at(step: Step, linger: float = 0.0) -> World:
     """A world in which all went well up to that step, which was just ordered."""
-    world = World.of(plan())
+    world = World.of(plan(linger=linger))
     world.take(Admitted())
     for _ in range(40):
         if world.saga.step is step:

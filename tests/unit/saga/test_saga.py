@@ -5,7 +5,7 @@ from hypothesis import event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from controller.core.saga import Admitted, Cancel, Phase, Resumed, Step, Wandered, dump, load
+from controller.core.saga import Admitted, Cancel, Hurry, Phase, Resumed, Step, Wandered, dump, load
 from controller.core.saga.steps import FORWARD, Side
 from tests.unit.saga.world import World, plan
 
@@ -99,7 +99,11 @@ class Moves(RuleBasedStateMachine):
         if chance == 0:
             self.world.take(Cancel("an operator asked for it"))
 
-    @rule(chance=st.integers(0, 9), endpoint=st.sampled_from(["c2-lan", "c3-lan"]))
+    @rule()
+    def hurry(self) -> None:
+        self.world.take(Hurry("nobody waits for it"))
+
+    @rule(chance=st.integers(0, 9), endpoint=st.sampled_from(["c1-lan", "c2-lan", "c3-lan"]))
     def wander(self, chance: int, endpoint: str) -> None:
         if chance == 0:
             self.world.take(Wandered(endpoint))

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
-from agents.multipath import Multipath, NotJoined, join, switch
+from agents.multipath import Multipath, NotJoined, join, linger, switch
 from controller.wire.machines import Machine, Nic
 from controller.wire.moves import Act, Addresses, Figures, Order
 
@@ -14,6 +14,7 @@ MACHINE = Machine(
     name="vm1", driver="fake", image="small", memory=1 << 26, macs=("02:00:00:00:00:0a", "02:00:00:00:00:0b")
 )
 FIRST = "0 0 10.1.0.5:5000 10.2.0.4:40000 cubic tcp-ulp-mptcp flags:Mec token:0000(id:0)/70(id:0) seq:b01\n"
+PLAIN = "ESTAB 0 0 10.1.0.5:5000 10.2.0.4:40002 cubic rto:204\n"
 JOINED = "0 0 10.2.0.5:5000 10.2.0.4:40001 cubic tcp-ulp-mptcp flags:Jec token:0000(id:0)/70(id:1) seq:b\n"
 
 
@@ -48,14 +49,20 @@ class Fake:
         return json.dumps({"address": self.has.get(nic)})
 
 
-def order(act: Act, new: str | None = "10.2.0.5") -> Order:
-    addresses = Addresses(old="10.1.0.5", new=new, device="10.2.0.4", linger=0)
+def order(act: Act, new: str | None = "10.2.0.5", seconds: float = 0) -> Order:
+    addresses = Addresses(old="10.1.0.5", new=new, device="10.2.0.4", linger=seconds)
     return Order(move="m1", number=1, act=act, machine=MACHINE, endpoint="c2-lan", addresses=addresses)
 
 
-def switched(fake: Fake, seconds: float = 0.1) -> switch.GuestSwitch:
-    greeted = fake.asked.append
-    return Multipath(lambda endpoint: None, lambda e: greeted(f"greet {e}"), seconds).switch(cast(Hypervisor, fake))
+def switched(fake: Fake, seconds: float = 0.1, home: str = "") -> switch.GuestSwitch:
+    """`home` is an address of the LAN where the machine is."""
+    multipath = Multipath(
+        lambda endpoint: None,
+        lambda e: fake.asked.append(f"greet {e}"),
+        seconds,
+        home=lambda endpoint, address: (endpoint, str(address)) == ("c2-lan", home),
+    )
+    return multipath.switch(cast(Hypervisor, fake))
 
 
 async def test_the_way_there_and_again() -> None:
@@ -85,7 +92,60 @@ async def test_a_kept_address(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = Fake()
     for act in ("activate", "join", "leave"):
         await getattr(switched(fake), act)(order(act, new=None))
+    assert fake.asked == ["link a in", "announce", "greet c2-lan", "hold a", "announce", "announce"]
+    fake.asked.clear()
+    await switched(fake, home="10.1.0.5").activate(order("activate", new=None))
+    assert fake.asked[3:] == ["up a", "announce", "announce"], "in its own LAN it is leased as ever"
+    fake.deaf = True
+    fake.asked.clear()
+    await switched(fake).activate(order("activate", new=None))
     assert fake.asked == ["link a in", "announce", "greet c2-lan", "announce", "announce"]
+
+
+class Talk(Fake):
+    """Whose guest says another thing at each look, and the last one for good; None: nothing."""
+
+    def __init__(self, *looks: str | None) -> None:
+        super().__init__()
+        self.looks = list(looks)
+        self.has["b"] = "10.2.0.5"
+
+    async def guest(self, name: str, program: str, *arguments: str, seconds: float = 30.0) -> str:
+        if program != "ss":
+            return await super().guest(name, program, *arguments, seconds=seconds)
+        found = self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
+        if found is None:
+            raise HypervisorError("nobody answers")
+        self.asked.append("look")
+        return found
+
+
+async def test_the_old_address_goes_with_the_last_that_hangs_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linger, "_LOOKS", (0.001,))
+    gone = ["backup a", *["look"] * 5, "retire a", "link a out"]
+    fake = Talk(JOINED + PLAIN, JOINED, FIRST, FIRST + JOINED, JOINED)
+    await switched(fake).leave(order("leave", seconds=60))
+    assert fake.asked == gone, "one look without a connection is not enough"
+    fake = Talk(JOINED, None, JOINED, None, JOINED, JOINED)
+    await switched(fake).leave(order("leave", seconds=60))
+    assert fake.asked == ["backup a", *["look"] * 4, "retire a", "link a out"], "silence is not nobody"
+
+
+@pytest.mark.parametrize(("looks", "told"), [(PLAIN + JOINED, "1"), (None, "nobody knows how many")])
+async def test_no_longer_than_its_time(
+    looks: str | None, told: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(linger, "_LOOKS", (0.001,))
+    fake = Talk(looks)
+    await switched(fake).leave(order("leave", seconds=0.05))
+    assert fake.asked[-2:] == ["retire a", "link a out"]
+    assert f"{told} connections of vm1 end with 10.1.0.5" in caplog.text
+
+
+async def test_who_cannot_join_is_not_waited_for() -> None:
+    """Connections without Multipath TCP live on the old address until they end."""
+    figures = await switched(Fake(sockets=PLAIN), seconds=10).join(order("join"))
+    assert figures.paths is None
 
 
 async def test_an_address_from_elsewhere_is_given_up_once() -> None:

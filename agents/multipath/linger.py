@@ -1,0 +1,34 @@
+"""How long the old address lives on: until nothing hangs on it, by the guest's word, and not beyond its time."""
+
+import asyncio
+
+from agents.hypervisors.hypervisor import HypervisorError
+from agents.multipath.guest import Guest
+from agents.multipath.segment import Address
+from agents.multipath.sockets import bound, plain
+
+_LOOKS = (0.5, 1.0, 2.0, 5.0)  # seconds between looks; the last one from then on, as each is a process in the guest
+_IDLE = 2  # looks in a row without a connection: one may have been about to begin at the first
+
+
+async def linger(guest: Guest, old: tuple[Address, ...], new: tuple[Address, ...], seconds: float) -> int | None:
+    """Returns once no connection has its only path at an old address, those without Multipath TCP among them, or after
+    `seconds`; how many still have. None: the guest does not say, which is waited for as for a connection."""
+    loop = asyncio.get_running_loop()
+    until, idle, looks = loop.time() + seconds, 0, 0
+    while True:
+        left = await _left(guest, old, new)
+        idle = idle + 1 if left == 0 else 0
+        rest = until - loop.time()
+        if idle == _IDLE or rest <= 0:
+            return left
+        await asyncio.sleep(min(_LOOKS[min(looks, len(_LOOKS) - 1)], rest))
+        looks += 1
+
+
+async def _left(guest: Guest, old: tuple[Address, ...], new: tuple[Address, ...]) -> int | None:
+    try:
+        found = await guest.sockets()
+    except HypervisorError:
+        return None
+    return len(bound(found, old, new)) + plain(found, old)
