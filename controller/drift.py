@@ -17,7 +17,7 @@ from controller.core.promises import run
 from controller.db import events
 from controller.db.engine import Database
 from controller.metrics import Metrics
-from controller.policies import InForce, medians
+from controller.policies import InForce, measured, medians
 
 log = logging.getLogger(__name__)
 
@@ -65,10 +65,11 @@ class Drift:
         async with self._database.read() as session:
             in_force = await self._changes.policies.load(session)
             known = await medians(session, intent.policy)
+            told = await measured(session, in_force.rules)
         found = plan(intent, await asyncio.to_thread(settled, intent, known))
         failing: tuple[PolicyError, ...] = ()
         if in_force.policy and in_force.policy.rules.tests:
-            results = await asyncio.to_thread(run, in_force.policy, Proof(intent, known))
+            results = await asyncio.to_thread(run, in_force.policy, Proof(intent, told))
             failing = tuple(result.said for result in results if result.refuses)
         self.found = Found(in_force, found, failing)
         self._metrics.policy_drift.set(self.found.moves)

@@ -12,9 +12,11 @@ from controller.core.intent import Intent
 from controller.core.plans import Plan, plan
 from controller.core.policy import Policy, PolicyError, PolicyInvalid, parse
 from controller.core.policy.model import Rules
+from controller.core.promises import Measured, asked
 from controller.core.proximity.nearness import Medians
 from controller.db import neighbours
 from controller.db import policies as table
+from controller.db.base import now
 from controller.db.policies import PolicyRow
 from controller.outcomes import Steps
 
@@ -94,6 +96,11 @@ def by_proximity(rules: Rules) -> bool:
 async def medians(session: AsyncSession, rules: Rules) -> Medians:
     """The round trips that a decision on all pools of a policy needs."""
     return await neighbours.all_medians(session) if by_proximity(rules) else {}
+
+
+async def measured(session: AsyncSession, rules: Rules) -> Measured:
+    """What the tests inside a policy ask of what cloudlets measured of each other."""
+    return Measured(now(), await neighbours.among(session, asked(rules.tests)))
 
 
 async def _medians_of(session: AsyncSession, old: Intent, edited: Intent) -> Medians:

@@ -19,8 +19,8 @@ from controller.core.lease_hits import Hit
 from controller.core.plans import Plan
 from controller.core.policies import PolicyEdit
 from controller.core.policy import Policy, PolicyError, PolicyInvalid
+from controller.core.promises import Measured, Result, run
 from controller.core.promises import Region as Proof
-from controller.core.promises import Result, run
 from controller.core.proximity.nearness import Medians
 from controller.core.tenants import waiting
 from controller.db import events, leases
@@ -29,7 +29,7 @@ from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.policies import PolicyRow
 from controller.outcomes import Steps
-from controller.policies import InForce, medians
+from controller.policies import InForce, measured, medians
 from controller.problems import Problem
 
 MOST = 20
@@ -84,11 +84,13 @@ class Look:
 
 @dataclass(frozen=True)
 class Known:
-    """What a look begins with: the region, the policy in force, and round trips where pools go by them."""
+    """What a look begins with: the region, the policy in force, round trips where pools go by them, and what tests ask
+    of what was measured."""
 
     intent: Intent
     in_force: InForce
     medians: Medians
+    measured: Measured
 
 
 class Application:
@@ -120,7 +122,9 @@ class Application:
 
     async def _known(self, session: AsyncSession) -> Known:
         in_force = await self._changes.policies.load(session)
-        return Known(self._changes.intent, in_force, await medians(session, self.policy.rules))
+        rules = self.policy.rules
+        told = await measured(session, rules)
+        return Known(self._changes.intent, in_force, await medians(session, rules), told)
 
     async def _work_out(self, known: Known) -> Look:
         return await asyncio.to_thread(self._worked_out, known)
@@ -134,7 +138,7 @@ class Application:
         result = policies.apply(intent, self.policy, known.medians, strict=self.terms.strict)
         if known.in_force.text == self.text:
             result = replace(result, intent=result.intent.but(policy=intent.policy))
-        tests, effects = run(self.policy, Proof(result.intent, known.medians)), Effects(known.intent, result.intent)
+        tests, effects = run(self.policy, Proof(result.intent, known.measured)), Effects(known.intent, result.intent)
         if self.terms.planned is not None:
             _ = effects.digest  # asked for later, with everybody waiting
         return Look(known.intent, known.in_force, result, effects, tests=tests, unconsented=unconsented)

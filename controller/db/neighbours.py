@@ -6,7 +6,7 @@ in the background."""
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, String, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import CheckConstraint, String, and_, bindparam, delete, func, insert, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -81,6 +81,16 @@ async def of(session: AsyncSession, cloudlets: Collection[str]) -> dict[Pair, Cu
     """What these cloudlets last measured."""
     query = select(NeighbourRow.cloudlet, NeighbourRow.neighbour, *_columns).where(NeighbourRow.cloudlet.in_(cloudlets))
     return {(row[0], row[1]): Current(*row[2:]) for row in await session.execute(query)}
+
+
+async def among(session: AsyncSession, pairs: Iterable[Pair]) -> dict[Pair, Current]:
+    """What is the last word of these on those, as far as there is one."""
+    query = select(NeighbourRow.cloudlet, NeighbourRow.neighbour, *_columns)
+    every, found = sorted(pairs), dict[Pair, Current]()
+    for at in range(0, len(every), 500):  # as many at a time as any database takes in a statement
+        some = query.where(tuple_(NeighbourRow.cloudlet, NeighbourRow.neighbour).in_(every[at : at + 500]))
+        found |= {(row[0], row[1]): Current(*row[2:]) for row in await session.execute(some)}
+    return found
 
 
 async def save(session: AsyncSession, added: Mapping[Pair, Current], changed: Mapping[Pair, Current]) -> None:

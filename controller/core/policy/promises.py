@@ -42,7 +42,7 @@ class AddressTest:
 @dataclass(frozen=True)
 class NeighbourTest:
     """What two cloudlets are to each other, given where they are or what was measured between them. What is None the
-    region has to say."""
+    region has to say; beside an `rtt_ms` that is given, no loss, a report of just now, and no neighbour before."""
 
     name: str
     expect: Neighbourhood
@@ -52,9 +52,17 @@ class NeighbourTest:
     destination_at: Coordinates | None = None
     distance_m: float | None = None
     rtt_ms: float | None = None
-    loss: float = 0.0
-    age_seconds: float = 0.0
-    possible_before: bool = False
+    loss: float | None = None
+    age_seconds: float | None = None
+    possible_before: bool | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is about what the region has measured between the two: then neither an RTT is given nor, where
+        `not` may be by distance, how far apart they are."""
+        named = self.source is not None and self.destination is not None
+        placed = self.distance_m is not None or self.source_at is not None or self.destination_at is not None
+        return named and self.rtt_ms is None and self.expect != "near" and not (self.expect == "not" and placed)
 
 
 @dataclass(frozen=True)

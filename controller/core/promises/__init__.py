@@ -5,7 +5,8 @@ where they do not: who is in a pool by label or by distance, how LANs are number
 inventory knows.
 """
 
-from controller.core.promises.region import Region, alone
+from controller.core.promises.neighbours import asked
+from controller.core.promises.region import Measured, Region, alone
 from controller.core.promises.run import Outcome, Result, run
 
-__all__ = ["Outcome", "Region", "Result", "alone", "run"]
+__all__ = ["Measured", "Outcome", "Region", "Result", "alone", "asked", "run"]

@@ -1,11 +1,36 @@
 """`neighbour`: what two cloudlets are to each other, by distance or by what was measured."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from controller.core.neighbour_reports import Pair
 from controller.core.neighbours import Standing, judge, lifetime
 from controller.core.policy.model import Rules
-from controller.core.policy.promises import Coordinates, NeighbourTest
+from controller.core.policy.promises import Coordinates, NeighbourTest, PolicyTest
 from controller.core.promises.region import Finding, Region, Unknown
 from controller.core.proximity.geodesic import Place, metres
 from controller.core.proximity.reach import limit
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was measured. `rtt_ms` None: nothing came back; `loss` from 0 to 1; it holds for `holds_seconds`."""
+
+    rtt_ms: float | None
+    loss: float
+    possible_before: bool
+    age_seconds: float
+    holds_seconds: float
+
+
+def asked(tests: Iterable[PolicyTest]) -> set[Pair]:
+    """Whose word on whom the tests want to hear of the region."""
+    return {
+        pair
+        for test in tests
+        if isinstance(test, NeighbourTest) and test.asks
+        for pair in ((test.source or "", test.destination or ""), (test.destination or "", test.source or ""))
+    }
 
 
 def prove(test: NeighbourTest, region: Region) -> Finding:
@@ -14,31 +39,52 @@ def prove(test: NeighbourTest, region: Region) -> Finding:
     for key, name, at in (("from", test.source, test.source_at), ("to", test.destination, test.destination_at)):
         if name is not None and at is None and test.distance_m is None and test.rtt_ms is None:
             region.must_have("cloudlet", name, cloudlets, ("neighbour", key))
-    if test.expect != "near" and (rtt := _rtt(test, region)) is not None:
-        got, why = _measured(test, region.intent.policy, rtt)
+    if test.expect != "near" and (facts := _facts(test, region)) is not None:
+        got, why = _measured(facts, region.intent.policy)
     else:
         got, why = _by_distance(test, region)
+        if test.asks:
+            why = f"nothing was measured between {test.source} and {test.destination}; {why}"
     return Finding(got == test.expect, test.expect, got, (why,))
 
 
-def _rtt(test: NeighbourTest, region: Region) -> float | None:
-    if test.rtt_ms is not None or test.source is None or test.destination is None:
-        return test.rtt_ms
-    one, other = test.source, test.destination
-    found = region.medians.get(one, {}).get(other, region.medians.get(other, {}).get(one))
-    if found is None and test.expect != "not" and not region.known:
-        raise Unknown(f"the RTT between {one} and {other} only the inventory knows: give it as 'rtt_ms'")
-    return found
+def _facts(test: NeighbourTest, region: Region) -> Facts | None:
+    """As the test gives them; what it does not give, as the region knows it: `from`'s word, if it has measured, with
+    the longer RTT and the greater loss where the other side's is fresh, too."""
+    holds = lifetime(region.intent.policy.neighbours).total_seconds()
+    if test.rtt_ms is not None:
+        before = test.possible_before or False
+        return Facts(test.rtt_ms, test.loss or 0.0, before, test.age_seconds or 0.0, holds)
+    if not test.asks:
+        return None
+    one, other = test.source or "", test.destination or ""
+    at, known = region.measured.at, region.measured.words
+    words = [known[pair] for pair in ((one, other), (other, one)) if pair in known]
+    if not words:
+        if test.expect != "not" and not region.known:
+            raise Unknown(f"the RTT between {one} and {other} only the inventory knows: give it as 'rtt_ms'")
+        return None
+    own = words[0]
+    fresh = [own, *(word for word in words[1:] if word.fresh_until > at)]
+    age, held = (at - own.at).total_seconds(), (own.fresh_until - own.at).total_seconds()
+    return Facts(
+        None if own.median_ms is None else max(word.median_ms for word in fresh if word.median_ms is not None),
+        max(word.loss for word in fresh) if test.loss is None else test.loss,
+        own.possible if test.possible_before is None else test.possible_before,
+        *((age, held) if test.age_seconds is None else (test.age_seconds, holds)),
+    )
 
 
-def _measured(test: NeighbourTest, rules: Rules, rtt: float) -> tuple[str, str]:
-    policy, lasts = rules.neighbours, lifetime(rules.neighbours).total_seconds()
-    if test.age_seconds > lasts:
-        return "stale", f"not heard of for {test.age_seconds:g} s, and a report holds for {lasts:g} s"
-    before = Standing(True, test.loss) if test.possible_before else None
-    possible = judge(policy, before, rtt, test.loss).possible
-    limits = f"{policy.keep_rtt_ms:g} ms keep" if test.possible_before else f"under {policy.rtt_ms:g} ms make"
-    why = f"RTT {rtt:g} ms, loss {test.loss:g}; {limits} a possible neighbour, with loss up to {policy.max_loss:g}"
+def _measured(facts: Facts, rules: Rules) -> tuple[str, str]:
+    """What was measured, as `rules` judge it; `loss` is smoothed already."""
+    policy = rules.neighbours
+    if facts.age_seconds > facts.holds_seconds:
+        return "stale", f"not heard of for {facts.age_seconds:.6g} s, and a report holds for {facts.holds_seconds:g} s"
+    before = Standing(True, facts.loss) if facts.possible_before else None
+    possible = judge(policy, before, facts.rtt_ms, facts.loss).possible
+    rtt = "no answer" if facts.rtt_ms is None else f"RTT {facts.rtt_ms:g} ms"
+    limits = f"{policy.keep_rtt_ms:g} ms keep" if facts.possible_before else f"under {policy.rtt_ms:g} ms make"
+    why = f"{rtt}, loss {facts.loss:.6g}; {limits} a possible neighbour, with loss up to {policy.max_loss:g}"
     return "possible" if possible else "not", why
 
 

@@ -1,20 +1,32 @@
 """What tests are held against, and how what was found is told."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from controller.core.intent import Intent, Vcp
+from controller.core.neighbour_reports import Current, Pair
 from controller.core.policy import Rules
 from controller.core.policy.document import Path
-from controller.core.proximity.nearness import Medians
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The last word of cloudlets on each other, looked at `at` that time. What no test asks about need not be there."""
+
+    at: datetime
+    words: Mapping[Pair, Current]
+
+
+_NOTHING = Measured(datetime.min.replace(tzinfo=UTC), {})
 
 
 @dataclass(frozen=True)
 class Region:
-    """`medians` are fresh round trips in ms between cloudlets. `known` False: no inventory, just the policy's words."""
+    """`known` False: no inventory, just the policy's words."""
 
     intent: Intent
-    medians: Medians = field(default_factory=dict)
+    measured: Measured = _NOTHING
     known: bool = True
 
     def must_have(self, noun: str, name: str, known: Collection[str], path: Path) -> None:

@@ -46,3 +46,10 @@ async def test_medians_are_those_of_both_sides_and_only_fresh_ones(controller: C
         assert await neighbours.medians(session, "a") == {"b": 12.0, "c": 7.0, "d": 5.0}
         assert await neighbours.medians(session, "nobody") == {}
         assert await neighbours.medians(session, "a", AT + timedelta(days=2)) == {}
+        found = await neighbours.among(session, [("a", "b"), ("a", "e"), ("b", "c"), ("c", "b"), ("a", "a")])
+        assert {pair: word.median_ms for pair, word in found.items()} == {
+            ("a", "b"): 10.0,
+            ("a", "e"): 3.0,
+            ("b", "c"): 9.0,
+        }
+        assert len(await neighbours.among(session, [("a", f"x{n}") for n in range(1500)] + [("a", "f")])) == 1

@@ -1,12 +1,14 @@
 """Tests inside a policy pass when it keeps them, fail with a reason when it does not, and say when they cannot tell."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from controller.core.intent import Cloudlet, Endpoint, Intent, Vcp
+from controller.core.neighbour_reports import Current
 from controller.core.policy import Policy, parse
-from controller.core.promises import Outcome, Region, Result, alone, run
+from controller.core.promises import Measured, Outcome, Region, Result, alone, run
 from controller.wire.flavours import Flavour
 
 POLICY = """\
@@ -46,7 +48,32 @@ def inventory(policy: Policy) -> Region:
     endpoints["a"] = replace(endpoints["a"], prefix6="2001:db8:a::/64")
     pools = {n: Vcp(n, members=frozenset(v.members)) for n, v in policy.rules.vcps.items()}
     intent = Intent(cloudlets=cloudlets, endpoints=endpoints, vcps=pools, policy=policy.rules)
-    return Region(intent, {"c0": {"c2": 60.0, "c4": 400.0}})
+    words = {
+        ("c0", "c2"): word(60.0),
+        ("c0", "c4"): word(400.0),
+        ("c4", "c0"): word(10.0),
+        ("c1", "c2"): word(160.0),
+        ("c2", "c1"): word(160.0, possible=False),
+        ("c0", "c3"): word(10.0, loss=0.1),
+        ("c3", "c0"): word(10.0, loss=0.3),
+        ("c1", "c3"): word(10.0, age=200),
+        ("c3", "c1"): word(20.0),
+        ("c1", "c4"): word(None, loss=0.1, possible=False),
+        ("c4", "c1"): word(10.0),
+        ("c2", "c3"): word(10.0),
+        ("c3", "c2"): word(900.0, age=200),
+    }
+    return Region(intent, Measured(AT, words))
+
+
+AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
+
+
+def word(median: float | None, *, loss: float = 0.0, possible: bool = True, age: float = 20.0) -> Current:
+    """What one cloudlet last measured of another, `age` seconds ago."""
+    at = AT - timedelta(seconds=age)
+    times = median, median, median, 0.0
+    return Current(at, at + timedelta(seconds=180), "icmp", 5, 5, *times, loss=loss, possible=possible, since=at)
 
 
 def one(test: str, offline: bool = False) -> Result:
@@ -124,6 +151,24 @@ P, F, W, S = Outcome.PASSED, Outcome.FAILED, Outcome.WRONG, Outcome.SKIPPED
         ("neighbour: {from: c2, to: c0, is: possible}", P, "RTT 60 ms"),
         ("neighbour: {from: c0, to: c4, is: possible}", F, "RTT 400 ms"),
         ("neighbour: {from: c0, to: c4, is: not}", P, "RTT 400 ms"),
+        ("neighbour: {from: c4, to: c0, is: possible}", F, "RTT 400 ms"),
+        ("neighbour: {from: c1, to: c2, is: possible}", P, "RTT 160 ms, loss 0; 180 ms keep"),
+        ("neighbour: {from: c2, to: c1, is: not}", P, "RTT 160 ms, loss 0; under 150 ms make"),
+        ("neighbour: {from: c1, to: c2, possible_before: false, is: not}", P, "under 150 ms make"),
+        ("neighbour: {from: c0, to: c3, is: possible}", F, "RTT 10 ms, loss 0.3;"),
+        ("neighbour: {from: c0, to: c3, loss: 0.2, is: possible}", P, "RTT 10 ms, loss 0.2;"),
+        ("neighbour: {from: c1, to: c3, is: stale}", P, "not heard of for 200 s, and a report holds for 180 s"),
+        ("neighbour: {from: c1, to: c3, is: not}", F, "not heard of for 200 s"),
+        ("neighbour: {from: c1, to: c3, age_seconds: 30, is: possible}", P, "RTT 20 ms"),
+        ("neighbour: {from: c3, to: c1, is: possible}", P, "RTT 20 ms"),
+        ("neighbour: {from: c3, to: c1, age_seconds: 181, is: stale}", P, "not heard of for 181 s"),
+        ("neighbour: {from: c2, to: c3, is: possible}", P, "RTT 10 ms"),
+        ("neighbour: {from: c1, to: c4, is: possible}", F, "no answer, loss 0.1"),
+        ("neighbour: {from: c4, to: c1, is: possible}", P, "RTT 10 ms, loss 0.1"),
+        ("neighbour: {from: c0, to: c2, distance_m: 1037, is: not}", P, "1037 m apart"),
+        ("neighbour: {from: c0, from_at: [45.05, 7], to: c3, to_at: [45, 7], is: not}", P, "5557 m apart"),
+        ("neighbour: {from: c0, to: c1, is: possible}", F, "nothing was measured between c0 and c1; 1000 m apart"),
+        ("neighbour: {from: c0, to: c1, is: not}", F, "nothing was measured between c0 and c1; 1000 m apart"),
         ("neighbour: {from: c0, to: c5, is: near}", F, "nobody said where c5 is"),
         ("neighbour: {from: c0, to: c9, is: near}", W, "there is no cloudlet 'c9'"),
         ("neighbour: {distance_m: 1036, is: near}", P, "up to 1036 m"),

@@ -1,0 +1,70 @@
+"""`neighbour` tests inside a policy ask what the region has measured, whatever its pools are made by."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import delete
+
+from controller.db.base import now
+from controller.db.neighbours import NeighbourRow
+from tests.unit.controller.conftest import Controller, problem
+from tests.unit.controller.test_neighbour_tables import row
+from tests.unit.controller.test_policy_life import HEAD, ask, done, pool
+
+HERE, NEAR, FAR = ({"latitude": latitude, "longitude": 7.0} for latitude in (45.0, 45.005, 48.0))
+NAMED, PLACED = pool("blue", 1, 2), "  metro: {automatic: proximity}\n"
+
+
+def policy(expect: str, pools: str = NAMED, source: str = "c1", destination: str = "c3") -> str:
+    return (
+        f"{HEAD}vcps:\n{pools}tests:\n"
+        f"  - {{name: pair, neighbour: {{from: {source}, to: {destination}, is: {expect}}}}}\n"
+    )
+
+
+async def measured(controller: Controller, *rows: NeighbourRow) -> None:
+    async with controller.region.database.write() as session:
+        await session.execute(delete(NeighbourRow))
+        session.add_all(rows)
+
+
+async def outcome(controller: Controller, text: str) -> tuple[str, str]:
+    """What came out, and why."""
+    (test,) = (await done(controller, "test", text))["tests"]
+    return test["got"], test["why"][0]
+
+
+@pytest.mark.parametrize("pools", [NAMED, PLACED], ids=["named", "placed"])
+async def test_a_neighbour_is_what_was_measured(controller: Controller, pools: str) -> None:
+    """10 ms make a far one a place to move to; the longer of both ways, the greater loss, and silence count."""
+    for number, place in enumerate((HERE, NEAR, FAR), 1):
+        await controller.cloudlet(f"c{number}", number, place=place)
+    far, near = policy("possible", pools), policy("near", pools)
+    assert (await outcome(controller, far))[0] == "not"
+    problem(await ask(controller, "apply", far), 422, None, "nothing was measured between c1 and c3")
+
+    await measured(controller, row("c1", "c3", 10.0), row("c3", "c1", 12.0))
+    for source, destination in (("c1", "c3"), ("c3", "c1")):
+        assert await outcome(controller, policy("possible", pools, source, destination)) == (
+            "possible",
+            "RTT 12 ms, loss 0; 180 ms keep a possible neighbour, with loss up to 0.2",
+        )
+    assert (await outcome(controller, near))[0] == "not"
+    problem(await ask(controller, "apply", policy("not", pools)), 422, None, "expected not, got possible")
+    await done(controller, "apply", far)
+    assert (await controller.get("/policy/drift"))["failing"] == []
+
+    async def fails(text: str, *rows: NeighbourRow) -> None:
+        """The policy in force has a test that fails by now."""
+        await measured(controller, *rows)
+        (failing,) = (await controller.get("/policy/drift"))["failing"]
+        assert text in failing["message"]
+        problem(await ask(controller, "check", far), 422, None, text)
+
+    await fails("RTT 400 ms", row("c1", "c3", 10.0), row("c3", "c1", 400.0))
+    lossy: Any = row("c3", "c1", 10.0)
+    lossy.loss = 0.5
+    await fails("loss 0.5", row("c1", "c3", 10.0), lossy)
+    await fails("expected possible, got stale", row("c1", "c3", 10.0, now() - timedelta(seconds=1)))
+    assert (await outcome(controller, policy("stale", pools)))[0] == "stale"
