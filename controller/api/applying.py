@@ -40,8 +40,8 @@ MOST = 20
 class Terms:
     """What the operator holds the controller to. `strict`: warnings refuse; `allow_disconnect`: devices may lose their
     VMs; `planned`: only if the plan is still the one of that mark; `based_on`: only if the policy in force is still the
-    one with that entity tag. `note` goes into the history. `hold_back`: endpoints in force whose tenants are asked from
-    now on are cut off; `counted_by` is who says that these have consented."""
+    one with that entity tag. `by` is who asks for it; that and `note` go into the history. `hold_back`: endpoints in
+    force whose tenants are asked from now on are cut off; `count_consented`: these have consented, says who asks."""
 
     strict: bool = False
     allow_disconnect: bool = False
@@ -49,7 +49,8 @@ class Terms:
     based_on: str | None = None
     note: str = ""
     hold_back: bool = False
-    counted_by: str | None = None
+    count_consented: bool = False
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,8 @@ class Application:
         """All but what leases have to do with it."""
         intent, rules = known.intent, self.policy.rules
         unconsented = tuple(consents.cut_off(intent, rules))
-        if (who := self.terms.counted_by) is not None:
-            intent = consents.counted(intent, unconsented, who)
+        if self.terms.count_consented:
+            intent = consents.counted(intent, unconsented, self.terms.by)
         result = policies.apply(intent, self.policy, known.medians, strict=self.terms.strict)
         if known.in_force.text == self.text:
             result = replace(result, intent=result.intent.but(policy=intent.policy))
@@ -172,7 +173,7 @@ class Application:
                 "now, the policy would do something else. Plan again.",
                 slug="plan-changed",
             )
-        if look.unconsented and not (self.terms.hold_back or self.terms.counted_by):
+        if look.unconsented and not (self.terms.hold_back or self.terms.count_consented):
             raise self._unconsented(look)
         if look.disconnects and not self.terms.allow_disconnect:
             raise self._cutting_off(look)
@@ -188,14 +189,14 @@ class Application:
             self.row = look.in_force.row
             return
         summary = Steps.of(look.result.plan).model_dump(mode="json")
-        name, number = self.policy.file, intent.generation
-        self.row = row = await table.add(session, name, self.text, number, note=self.terms.note, summary=summary)
-        text = f"policy {name} is in force as revision {row.id} at generation {number}"
-        await events.add(session, "policy-applied", name, text, revision=row.id, generation=number)
+        name, number, by, note = self.policy.file, intent.generation, self.terms.by, self.terms.note
+        self.row = row = await table.add(session, name, self.text, number, by=by, note=note, summary=summary)
+        text = f"policy {name} is in force as revision {row.id} at generation {number}, by {by}"
+        await events.add(session, "policy-applied", name, text, revision=row.id, generation=number, by=by)
         if look.unconsented:
             who = ", ".join(look.unconsented[:MOST]) + ("…" if len(look.unconsented) > MOST else "")
-            by = self.terms.counted_by
-            kind, text = ("counted", f"counted as consented by {by}: ") if by else ("awaited", "held back: ")
+            counted = self.terms.count_consented
+            kind, text = ("counted", f"counted as consented by {by}: ") if counted else ("awaited", "held back: ")
             await events.add(session, f"consent-{kind}", name, text + who, endpoints=list(look.unconsented))
 
     def place(self, one: Disconnect) -> PolicyError:
@@ -224,7 +225,8 @@ class Application:
 
     async def _outdated(self, session: AsyncSession, row: PolicyRow | None, base: str) -> Problem:
         """Somebody else was quicker: says who, and what the difference is to what this one is based on."""
-        there = f"revision {row.id} ({row.filename}, {row.applied_at:%Y-%m-%d %H:%M:%S} UTC)" if row else "none"
+        by = f", by {row.applied_by}" if row and row.applied_by else ""
+        there = f"revision {row.id} ({row.filename}, {row.applied_at:%Y-%m-%d %H:%M:%S} UTC{by})" if row else "none"
         detail = f"Another policy has come into force meanwhile: {there}."
         known = await _based_on(session, base)
         if known is None and base.strip() != etag(None):

@@ -184,7 +184,7 @@ async def plan(
     count_consented: CountConsented = False,
 ) -> Planned_:
     """What applying it would do, asked of the route servers as well; changes nothing."""
-    terms = Terms(strict=strict, counted_by=caller.name if count_consented else None)
+    terms = Terms(strict=strict, count_consented=count_consented, by=caller.name)
     application = await _application(request, region, filename, terms)
     await application.foresee(region.database)
     change = await region.changes.apply(
@@ -225,8 +225,7 @@ async def apply(
     """All of it in one change, or nothing. Answers when it is in force, as a join does. `If-Match` is the entity tag of
     the policy that this one is based on, as a plan tells it: if another one has come into force since, the answer is
     412 with the difference."""
-    counted_by = caller.name if count_consented else None
-    terms = Terms(strict, allow_disconnect, planned, if_match, "", hold_back, counted_by)
+    terms = Terms(strict, allow_disconnect, planned, if_match, "", hold_back, count_consented, caller.name)
     application = await _application(request, region, filename, terms)
     return await put_in_force(application, region, f"apply policy {filename}", confirm_within, dry_run=dry_run)
 

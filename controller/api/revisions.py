@@ -27,8 +27,8 @@ Number = Annotated[int, Path(ge=1, le=MOST, description="A revision of the polic
 
 
 class Revision(BaseModel):
-    """A policy as it was applied. `in_force`: it holds; `withdrawn_at`: its change was rolled back. `summary` is what
-    it changed, null if that was before such things were kept; `applied_by` is who, as far as that is known."""
+    """A policy as it was applied, and by whom. `in_force`: it holds; `withdrawn_at`: its change was rolled back.
+    `summary` is what it changed; that and who are null if it was before such things were kept."""
 
     revision: int
     filename: str
@@ -113,8 +113,8 @@ async def rollback(
             row = await table.other(session, latest.text) if latest else None
     if row is None:
         raise conflict("no other policy was in force before: there is nothing to go back to")
-    note, counted_by = f"rollback to revision {row.id}", caller.name if count_consented else None
-    terms = Terms(strict, allow_disconnect, None, if_match, note, hold_back, counted_by)
+    note = f"rollback to revision {row.id}"
+    terms = Terms(strict, allow_disconnect, None, if_match, note, hold_back, count_consented, caller.name)
     application = Application(region.changes, await parsed(row.text, row.filename), row.text, terms)
     cause = f"roll the policy back to revision {row.id}"
     return await put_in_force(application, region, cause, confirm_within, dry_run=dry_run)

@@ -38,6 +38,7 @@ def _what(row: dict[str, Any]) -> str | None:
 COLUMNS = [
     ("REVISION", at("revision")),
     ("AT (UTC)", lambda row: str(row.get("applied_at"))[:19]),
+    ("BY", at("applied_by")),
     ("STATE", _state),
     ("GENERATION", at("generation")),
     ("FILE", at("filename")),
@@ -48,7 +49,7 @@ COLUMNS = [
 
 @app.verb("history", "weft policy history\nweft policy history --limit 100 --output json")
 def history(limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20) -> None:
-    """What was applied, the latest first."""
+    """What was applied, and by whom, the latest first."""
     with Client() as api:
         rows(api.items(path("policy", "revisions"), limit), COLUMNS, "no policy has been applied")
 

@@ -12,7 +12,8 @@ from controller.db.base import NUMBER, Base, Time, now
 
 class PolicyRow(Base):
     """One row per applied policy, with the generation it led to. `summary` is its plan; `note` says why it was applied
-    where that is not plain; `applied_by` is who, as far as that is known. Withdrawn: its change was rolled back."""
+    where that is not plain; `applied_by` is who, None if that was before it was kept. Withdrawn: its change was rolled
+    back."""
 
     __tablename__ = "policies"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -75,10 +76,18 @@ async def page(session: AsyncSession, before: int | None, limit: int) -> list[Po
 
 
 async def add(
-    session: AsyncSession, filename: str, text: str, generation: int, *, note: str = "", summary: dict[str, Any]
+    session: AsyncSession,
+    filename: str,
+    text: str,
+    generation: int,
+    *,
+    by: str,
+    note: str = "",
+    summary: dict[str, Any],
 ) -> PolicyRow:
-    """Records a policy with the change it makes."""
-    row = PolicyRow(filename=filename, text=text, generation=generation, note=note[:200], summary=summary)
+    """Records a policy with the change it makes, and who made it."""
+    row = PolicyRow(filename=filename, text=text, generation=generation, summary=summary)
+    row.applied_by, row.note = by[:200], note[:200]
     session.add(row)
     await session.flush()
     return row

@@ -262,6 +262,7 @@ def test_history(controller: Controller, weft: Weft) -> None:
         "filename": "pools.yaml",
         "generation": 44,
         "applied_at": "2026-01-01T10:00:00Z",
+        "applied_by": "token ana",
         "note": "rollback to revision 6",
         "withdrawn_at": None,
         "in_force": True,
@@ -270,6 +271,7 @@ def test_history(controller: Controller, weft: Weft) -> None:
     controller.answers["GET", "/api/v1/policy/revisions"] = {"items": [row, row | {"withdrawn_at": "2026"}]}
     result = weft("policy", "history")
     assert "in force" in result.out and "withdrawn" in result.out and "1 VCPs made, 2 joins" in result.out
+    assert "BY" in result.out.splitlines()[0] and "token ana" in result.out
     controller.answers["GET", "/api/v1/policy/revisions/8"] = row | {"text": GOOD}
     assert weft("policy", "show", "8").out == GOOD
     controller.answers["GET", "/api/v1/policy/diff"] = {"before": 6, "after": 8, "diff": "-a\n+b\n"}

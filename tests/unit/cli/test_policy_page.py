@@ -18,7 +18,7 @@ BLOCK = re.compile(r"^```(yaml|console)\n(.*?)^```\n", re.M | re.S)
 WEFT = "from controller.cli.main import main; main()"
 TOKEN = "the-operators-token"
 VARIES = (
-    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "…"),
+    (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"), "…"),
     (re.compile(r"\b[\d.,]+ m?s\b"), "… ms"),
     (re.compile(r"\bgeneration \d+"), "generation …"),
     (re.compile(r" +$", re.M), ""),

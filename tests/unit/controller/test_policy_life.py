@@ -21,6 +21,7 @@ from controller.db.policies import PolicyRow
 from lab.patience import eventually
 from tests.unit.controller.conftest import Controller, Start, problem
 from tests.unit.controller.fake_routeserver import FakeRouteServer
+from tests.unit.controller.test_tokens import holder
 
 HEAD = "apiVersion: weft/v1\n"
 
@@ -280,6 +281,26 @@ async def test_history_and_going_back(region: Controller) -> None:
     await region.delete("/endpoints/c3-lan")
     problem(await ask(region, "rollback", revision=2), 422, None, "there is no endpoint 'c3-lan'")
     problem(await ask(region, "rollback", revision=99), 404)
+
+
+async def test_history_says_who(region: Controller) -> None:
+    """In the list, in the event, and to whoever came too late."""
+    base = (await done(region, "apply", ONE))["etag"]
+    ana, ben = [await holder(region, name, "network-engineer") for name in ("ana", "ben")]
+
+    async def ask_as(who: httpx.AsyncClient, verb: str, text: str = "", **query: Any) -> httpx.Response:
+        headers = {"content-type": "application/yaml", "If-Match": query.pop("tag", "*")}
+        return await who.post(f"/api/v1/policy/{verb}", content=text, headers=headers, params=query)
+
+    assert (await ask_as(ana, "apply", TWO)).is_success
+    problem(await ask_as(ben, "apply", THREE, tag=base), 412, None, "UTC, by token ana). Yours is based on revision 1")
+    assert (await ask_as(ben, "rollback", revision=1)).is_success
+    assert (await ask_as(ben, "rollback", revision=1)).is_success, "which is in force already, and not kept again"
+    told = ["token ben", "token ana", "admin token"]
+    assert [row["applied_by"] for row in (await region.get("/policy/revisions"))["items"]] == told
+    events = [e for e in (await region.get("/events", limit=1000))["items"] if e["type"] == "policy-applied"]
+    assert [e["data"]["by"] for e in events] == told[::-1]
+    assert events[-1]["text"].endswith(", by token ben")
 
 
 async def test_nothing_to_go_back_to(controller: Controller) -> None:
