@@ -166,13 +166,7 @@ class Application:
         look = await self.see(session)
         refuse_failing(look)
         if (planned := self.terms.planned) is not None and _digest(planned) != _digest(look.planned):
-            then, here = planned.partition("-")[0], look.before.generation
-            raise Problem(
-                409,
-                f"The plan made at generation {then} does not hold any more: at generation {here}, where the region is "
-                "now, the policy would do something else. Plan again.",
-                slug="plan-changed",
-            )
+            raise self._unlike(planned, look)
         if look.unconsented and not (self.terms.hold_back or self.terms.count_consented):
             raise self._unconsented(look)
         if look.disconnects and not self.terms.allow_disconnect:
@@ -222,6 +216,16 @@ class Application:
         who = "1 endpoint" if len(look.unconsented) == 1 else f"{len(look.unconsented)} endpoints"
         detail = f"The policy would hold {who} back that are in force, which needs hold_back, or count_consented."
         return Problem(409, detail, places, slug="unconsented")
+
+    def _unlike(self, planned: str, look: Look) -> Problem:
+        then, here = planned.partition("-")[0], look.before.generation
+        how = f" {'with' if self.terms.count_consented else 'without'} count_consented, as this was sent"
+        return Problem(
+            409,
+            f"The plan made at generation {then} does not hold any more: at generation {here}, where the region is "
+            f"now, the policy would do something else. Plan again{how if look.unconsented else ''}.",
+            slug="plan-changed",
+        )
 
     async def _outdated(self, session: AsyncSession, row: PolicyRow | None, base: str) -> Problem:
         """Somebody else was quicker: says who, and what the difference is to what this one is based on."""

@@ -15,11 +15,13 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Base:
-    """The entity tag of the policy that was in force; and what was planned then, of which text, if anything was."""
+    """The entity tag of the policy that was in force; and what was planned then, of which text, if anything was.
+    `counted`: whether endpoints without a consent were counted in it as consented to; None where there were none."""
 
     etag: str
     planned: str = ""
     digest: str = ""
+    counted: bool | None = None
 
     def plan_of(self, text: str) -> str | None:
         """The mark of the plan of exactly this text."""

@@ -103,13 +103,17 @@ def plan(file: File, strict: Strict = False, count_consented: CountConsented = F
     with Client() as api:
         terms: dict[str, Any] = {"strict": strict or None, "count_consented": count_consented or None}
         answer = send("plan", file, text, api=api, **terms)
-        remember(api.url, file, Base(answer["etag"], answer["planned"], digest(text)))
+        counted = count_consented if answer.get("unconsented") else None
+        remember(api.url, file, Base(answer["etag"], answer["planned"], digest(text), counted))
     if session.json:
         emit(answer)
     else:
         _print_plan(answer, text)
     if answer.get("unconsented") and not count_consented:
-        raise CheckFailed(f"{file}: would be refused, unless it is applied with --hold-back or --count-consented")
+        raise CheckFailed(
+            f"{file}: would be refused, unless it is applied with --hold-back; or plan it with --count-consented, and "
+            "apply it with that"
+        )
     if answer["disconnects"]:
         raise CheckFailed(f"{file}: would be refused, unless it is applied with --allow-disconnect")
 
@@ -156,7 +160,13 @@ def apply(
 
 def _apply(api: Client, file: str, text: str, base: Base | None, terms: dict[str, Any]) -> dict[str, Any]:
     """Without a base, what is in force now is the base, and what applying would do now is the plan."""
-    planned = base.plan_of(text) if base else None
+    planned, counts = base.plan_of(text) if base else None, bool(terms["count_consented"])
+    if base and planned and base.counted is not None and base.counted is not counts:
+        was, now = ("with", "without") if base.counted else ("without", "with")
+        raise CheckFailed(
+            f"{file}: was planned {was} --count-consented, and {now} it something else would be done: plan it again "
+            f"{now} it, or apply it {was} it; nothing was changed"
+        )
     if base is None:
         found = send("plan", file, text, api=api, count_consented=terms["count_consented"])
         base, planned = Base(found["etag"]), found["planned"]

@@ -199,6 +199,36 @@ def test_what_was_planned_is_what_is_applied(controller: Controller, weft: Weft,
     assert [verb for verb, _, _ in asked()] == ["plan", "apply"]
 
 
+def test_consents_are_counted_where_they_were_when_it_was_planned(
+    controller: Controller, weft: Weft, good: str
+) -> None:
+    """Otherwise it is said what to do, before the controller says no more than that it would do something else."""
+    controller.answers["POST", "/api/v1/policy/plan"] = PLANNED | {"unconsented": ["c1-lan"]}
+    controller.answers["POST", "/api/v1/policy/apply"] = APPLIED
+
+    planned = weft("policy", "plan", good)
+    assert planned.code == 1 and "--hold-back; or plan it with --count-consented, and apply it with that" in planned.err
+    refused = weft("policy", "apply", good, "--count-consented")
+    assert refused.code == 1 and refused.err == (
+        f"weft: {good}: was planned without --count-consented, and with it something else would be done: plan it again "
+        "with it, or apply it without it; nothing was changed\n"
+    )
+    assert controller.last.url.path.endswith("/plan")
+    assert weft("policy", "apply", good, "--hold-back").code == 0
+
+    assert weft("policy", "plan", good, "--count-consented").code == 0
+    assert "was planned with --count-consented, and without it" in weft("policy", "apply", good, "--hold-back").err
+    assert weft("policy", "apply", good, "--count-consented").code == 0
+    assert controller.last.url.params["planned"] == PLANNED["planned"]
+
+    weft("policy", "plan", good)
+    assert weft("policy", "apply", good, "--count-consented", "--anew").code == 0, "it is planned as it is applied"
+    assert controller.asked[-2].url.params["count_consented"] == "true"
+    controller.answers["POST", "/api/v1/policy/plan"] = PLANNED | {"unconsented": []}
+    weft("policy", "plan", good)
+    assert weft("policy", "apply", good, "--count-consented").code == 0, "there are none to count"
+
+
 def test_somebody_else_was_quicker(controller: Controller, weft: Weft, good: str) -> None:
     controller.answers["POST", "/api/v1/policy/plan"] = PLANNED
     weft("policy", "plan", good)

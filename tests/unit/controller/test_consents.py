@@ -279,10 +279,13 @@ async def test_a_policy_that_begins_to_ask(controller: Controller, route_server:
     before = controller.region.intent
     problem(await put(controller, POLICY), 409, "tenants.acme.consent", "hold 2 endpoints back that are in force")
     assert controller.region.intent is before and members(route_server) == {"c1-lan", "c2-lan"}
-    problem(await put(controller, POLICY, planned=planned["planned"], count_consented=True), 409, None, "Plan again")
+    again = await put(controller, POLICY, planned=planned["planned"], count_consented=True)
+    problem(again, 409, None, "Plan again with count_consented, as this was sent.")
 
     counted = (await put(controller, POLICY, "plan", count_consented=True)).json()
     assert counted["unconsented"] == ["c1-lan", "c2-lan"] and counted["plan"]["leave"] == []
+    again = await put(controller, POLICY, planned=counted["planned"], hold_back=True)
+    problem(again, 409, None, "Plan again without count_consented, as this was sent.")
     await applied(controller, POLICY, count_consented=True, planned=counted["planned"])
     assert members(route_server) == {"c1-lan", "c2-lan"}
     assert (await shown(controller))["consent"]["by"] == "admin token, counted as consented"
