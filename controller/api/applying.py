@@ -40,14 +40,15 @@ MOST = 20
 class Terms:
     """What the operator holds the controller to. `strict`: warnings refuse; `allow_disconnect`: devices may lose their
     VMs; `planned`: only if the plan is still the one of that mark; `based_on`: only if the policy in force is still the
-    one with that entity tag. `by` is who asks for it; that and `note` go into the history. `hold_back`: endpoints in
-    force whose tenants are asked from now on are cut off; `count_consented`: these have consented, says who asks."""
+    one with that entity tag. `back_to`: the revision that it brings back; that, and who asks for it (`by`), go into the
+    history. `hold_back`: endpoints in force whose tenants are asked from now on are cut off; `count_consented`: these
+    have consented, says who asks."""
 
     strict: bool = False
     allow_disconnect: bool = False
     planned: str | None = None
     based_on: str | None = None
-    note: str = ""
+    back_to: int | None = None
     hold_back: bool = False
     count_consented: bool = False
     by: str = ""
@@ -183,7 +184,8 @@ class Application:
             self.row = look.in_force.row
             return
         summary = Steps.of(look.result.plan).model_dump(mode="json")
-        name, number, by, note = self.policy.file, intent.generation, self.terms.by, self.terms.note
+        name, number, by, back_to = self.policy.file, intent.generation, self.terms.by, self.terms.back_to
+        note = table.rollback_note(back_to) if back_to is not None else ""
         self.row = row = await table.add(session, name, self.text, number, by=by, note=note, summary=summary)
         text = f"policy {name} is in force as revision {row.id} at generation {number}, by {by}"
         await events.add(session, "policy-applied", name, text, revision=row.id, generation=number, by=by)
@@ -238,6 +240,8 @@ class Application:
         number, text = (known.id, known.text) if known else (0, "")
         mine = f"revision {number}" if known else "none"
         told = f"{detail} Yours is based on {mine}: bring the changes of the diff into yours, and plan again."
+        if self.terms.back_to is not None:
+            told = f"{detail} This was to go back from {mine}: see by the diff whether it is still to be."
         return Problem(412, told, diff=unified(text, row.text if row else "", number, row.id if row else 0))
 
 

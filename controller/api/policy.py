@@ -123,9 +123,12 @@ class Applied(ChangeResult):
 
 
 class InForce(BaseModel):
-    """The policy that was applied last; empty before the first."""
+    """The policy that was applied last; empty before the first. `back_to` is the revision that a rollback goes to if
+    nobody says where, null if there is none; with `etag` as `If-Match` it goes there from this one or not at all."""
 
     revision: int | None
+    etag: str
+    back_to: int | None
     filename: str | None
     text: str
     generation: int | None
@@ -148,11 +151,16 @@ async def show(region: Running, response: Response) -> InForce:
     """As it was applied, word for word."""
     async with region.database.read() as session:
         row = await table.latest(session)
+        back = await table.previous(session, row) if row else None
     response.headers["ETag"] = etag(row)
-    if row is None:
-        return InForce(revision=None, filename=None, text="", generation=None, applied_at=None)
     return InForce(
-        revision=row.id, filename=row.filename, text=row.text, generation=row.generation, applied_at=row.applied_at
+        revision=row.id if row else None,
+        etag=etag(row),
+        back_to=back.id if back else None,
+        filename=row.filename if row else None,
+        text=row.text if row else "",
+        generation=row.generation if row else None,
+        applied_at=row.applied_at if row else None,
     )
 
 
@@ -225,7 +233,7 @@ async def apply(
     """All of it in one change, or nothing. Answers when it is in force, as a join does. `If-Match` is the entity tag of
     the policy that this one is based on, as a plan tells it: if another one has come into force since, the answer is
     412 with the difference."""
-    terms = Terms(strict, allow_disconnect, planned, if_match, "", hold_back, count_consented, caller.name)
+    terms = Terms(strict, allow_disconnect, planned, if_match, None, hold_back, count_consented, caller.name)
     application = await _application(request, region, filename, terms)
     return await put_in_force(application, region, f"apply policy {filename}", confirm_within, dry_run=dry_run)
 

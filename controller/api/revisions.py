@@ -94,7 +94,7 @@ async def rollback(
     region: Running,
     caller: Calling,
     revision: Annotated[
-        int | None, Query(ge=1, le=MOST, description="By default the latest with another text than the one in force.")
+        int | None, Query(ge=1, le=MOST, description="By default `back_to` of the policy in force.")
     ] = None,
     strict: Strict = False,
     allow_disconnect: AllowDisconnect = False,
@@ -104,17 +104,18 @@ async def rollback(
     confirm_within: ConfirmWithin = None,
     if_match: IfMatch = None,
 ) -> Applied:
-    """As a revision of its own, and through the same checks: what was right then may be wrong now."""
+    """As a revision of its own, and through the same checks: what was right then may be wrong now. `If-Match` is the
+    entity tag of the policy to go back from: if another one has come into force since, the answer is 412."""
     async with region.database.read() as session:
         latest = await table.latest(session)
         if revision is not None:
             row: PolicyRow | None = await _row(session, revision)
         else:
-            row = await table.other(session, latest.text) if latest else None
+            row = await table.previous(session, latest) if latest else None
+            if_match = if_match or etag(latest)  # from another one it would go elsewhere
     if row is None:
         raise conflict("no other policy was in force before: there is nothing to go back to")
-    note = f"rollback to revision {row.id}"
-    terms = Terms(strict, allow_disconnect, None, if_match, note, hold_back, count_consented, caller.name)
+    terms = Terms(strict, allow_disconnect, None, if_match, row.id, hold_back, count_consented, caller.name)
     application = Application(region.changes, await parsed(row.text, row.filename), row.text, terms)
     cause = f"roll the policy back to revision {row.id}"
     return await put_in_force(application, region, cause, confirm_within, dry_run=dry_run)

@@ -119,9 +119,9 @@ class Client:
             if not after:
                 return
 
-    def post(self, path: str, body: Json | None = None, **params: object) -> Any:
-        """A creation or an action."""
-        return self._send("POST", path, params, json=body)
+    def post(self, path: str, body: Json | None = None, if_match: str | None = None, **params: object) -> Any:
+        """A creation or an action, the latter only while what it is done to has that entity tag."""
+        return self._send("POST", path, params, json=body, headers={"If-Match": if_match} if if_match else {})
 
     def patch(self, path: str, body: Json, **params: object) -> Any:
         """A change of some properties."""

@@ -81,7 +81,8 @@ def diff(before: Revision, after: InForce = None) -> None:
 @app.verb("rollback", "weft policy rollback\nweft policy rollback 7 --dry-run")
 def rollback(
     revision: Annotated[
-        int | None, typer.Argument(metavar="REVISION", min=1, help="[default: the last that said something else]")
+        int | None,
+        typer.Argument(metavar="REVISION", min=1, help="[default: the last before that said something else]"),
     ] = None,
     dry_run: DryRun = False,
     confirm_within: ConfirmWithin = None,
@@ -90,21 +91,25 @@ def rollback(
     hold_back: HoldBack = False,
     count_consented: CountConsented = False,
 ) -> None:
-    """Apply an earlier revision anew, as a new one and through the same checks."""
+    """Apply an earlier revision anew, as a new one and through the same checks: from the one in force now, or not."""
     terms: dict[str, Any] = {"strict": strict or None, "allow_disconnect": allow_disconnect or None}
     terms |= {"dry_run": dry_run or None, "confirm_within": confirm_within}
     terms |= {"hold_back": hold_back or None, "count_consented": count_consented or None}
     with Client() as api:
+        now = api.get(path("policy"))
+        to, what = revision or now["back_to"], "rollback"
+        if to is not None and now["revision"] is not None:
+            what = f"rollback from revision {now['revision']} to {to}"
         try:
-            answer = api.post(path("policy", "rollback"), revision=revision, **terms)
+            answer = api.post(path("policy", "rollback"), if_match=now["etag"], revision=to, **terms)
         except Refused as refused:
-            explain(refused, "rollback", "")
+            explain(refused, what, "")
             raise
     if not session.json:
         print_errors(answer["warnings"], "", "warning: ")
         print_steps(answer["plan"])
         print_harm(answer, "")
-    print_change("the policy is rolled back", answer)
+    print_change(what, answer)
 
 
 @app.verb("drift", "weft policy drift")

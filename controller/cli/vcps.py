@@ -61,9 +61,9 @@ def remove(name: Vcp, dry_run: DryRun = False) -> None:
 )
 def join(vcp: Vcp, endpoint: Endpoint, dry_run: DryRun = False, confirm_within: ConfirmWithin = None) -> None:
     """Put an endpoint into a pool. Returns when routes and kernels agree, with the time that took."""
-    options = {"dry_run": dry_run or None, "confirm_within": confirm_within}
+    where, what = path("vcps", vcp, "members"), {"endpoint": endpoint}
     with Client() as api:
-        change = api.post(path("vcps", vcp, "members"), {"endpoint": endpoint}, **options)
+        change = api.post(where, what, dry_run=dry_run or None, confirm_within=confirm_within)
         print_change(f"{endpoint} joins {vcp}", change)
 
 

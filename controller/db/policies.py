@@ -1,5 +1,6 @@
 """Policies that were applied: every one is kept, and the latest that was not withdrawn is in force."""
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -8,6 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.db.base import NUMBER, Base, Time, now
+
+_ROLLBACK = re.compile(r"rollback to revision (\d+)")
 
 
 class PolicyRow(Base):
@@ -52,10 +55,24 @@ async def before(session: AsyncSession, revision: int) -> PolicyRow | None:
     return row
 
 
-async def other(session: AsyncSession, text: str) -> PolicyRow | None:
-    """The latest that was in force with another text than this."""
-    row: PolicyRow | None = await session.scalar(_in_force.where(PolicyRow.text != text).limit(1))
-    return row
+def rollback_note(revision: int) -> str:
+    """What the history notes of a policy that brings an earlier revision back; `previous` reads it."""
+    return f"rollback to revision {revision}"
+
+
+async def previous(session: AsyncSession, row: PolicyRow) -> PolicyRow | None:
+    """Where it goes back to from the policy in force, unless somebody says where: to the latest before it with another
+    text. One that brought an earlier revision back stands where that one stands: what was rolled back from is not gone
+    back to, however often somebody goes back."""
+    columns = PolicyRow.id, PolicyRow.note, PolicyRow.text == row.text
+    query = select(*columns).where(PolicyRow.withdrawn_at.is_(None), PolicyRow.id <= row.id)
+    at = row.id
+    for number, note, same in await session.execute(query.order_by(PolicyRow.id.desc())):
+        if number <= at and not same:
+            return await get(session, number)
+        if number <= at and (found := _ROLLBACK.fullmatch(note)):
+            at = int(found[1])
+    return None
 
 
 async def before_change(session: AsyncSession, generation: int) -> PolicyRow | None:

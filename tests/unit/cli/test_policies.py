@@ -307,9 +307,22 @@ def test_history(controller: Controller, weft: Weft) -> None:
     controller.answers["GET", "/api/v1/policy/diff"] = {"before": 6, "after": 8, "diff": "-a\n+b\n"}
     assert weft("policy", "diff", "6").out == "-a\n+b\n"
     controller.answers["POST", "/api/v1/policy/rollback"] = APPLIED
+    controller.answers["GET", "/api/v1/policy"] = {"revision": 8, "etag": '"a-8"', "back_to": 5}
     result = weft("policy", "rollback", "6", "--confirm-within", "60")
-    assert result.code == 0 and "the policy is rolled back: in force" in result.out
+    assert result.code == 0 and "rollback from revision 8 to 6: in force after" in result.out
     assert dict(controller.last.url.params) == {"revision": "6", "confirm_within": "60"}
+    assert "rollback from revision 8 to 5: in force after" in weft("policy", "rollback").out
+    assert dict(controller.last.url.params) == {"revision": "5"} and controller.last.headers["If-Match"] == '"a-8"'
+    conflict = problem(412, "Precondition Failed", "Another policy has come into force meanwhile: revision 9.")
+    body = conflict.json() | {"diff": "--- revision 8\n+++ revision 9\n"}
+    controller.answers["POST", "/api/v1/policy/rollback"] = httpx.Response(412, json=body)
+    late = weft("policy", "rollback")
+    assert late.code == 3 and late.err.startswith("weft: rollback from revision 8 to 5: Another policy has come into")
+    nothing = problem(409, "Conflict", "no other policy was in force before: there is nothing to go back to")
+    controller.answers["POST", "/api/v1/policy/rollback"] = nothing
+    controller.answers["GET", "/api/v1/policy"] = {"revision": None, "etag": '"0-0"', "back_to": None}
+    assert "there is nothing to go back to" in weft("policy", "rollback").err
+    assert dict(controller.last.url.params) == {} and controller.last.headers["If-Match"] == '"0-0"'
 
 
 def test_drift(controller: Controller, weft: Weft) -> None:

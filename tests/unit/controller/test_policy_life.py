@@ -276,11 +276,43 @@ async def test_history_and_going_back(region: Controller) -> None:
     assert rolled["revision"] == 5 and pools(region) == {"blue": ["c1-lan", "c2-lan"]}
     row = await region.get("/policy/revisions/5")
     assert (row["text"], row["note"], row["filename"]) == (ONE, "rollback to revision 1", "policy.yaml")
-    assert (await done(region, "rollback"))["revision"] == 6
+    problem(await ask(region, "rollback"), 409, None, "nothing to go back to")
+    assert (await done(region, "rollback", revision=4))["revision"] == 6
     assert (await region.get("/policy"))["text"] == f"# thrice\n{THREE}"
     await region.delete("/endpoints/c3-lan")
     problem(await ask(region, "rollback", revision=2), 422, None, "there is no endpoint 'c3-lan'")
     problem(await ask(region, "rollback", revision=99), 404)
+
+
+async def test_who_goes_back_twice_does_not_get_back_what_was_gone_back_from(region: Controller) -> None:
+    """Neither one after the other nor at once, and not after the same was applied again."""
+
+    async def back() -> tuple[int | None, int | None]:
+        found = await region.get("/policy")
+        return found["revision"], found["back_to"]
+
+    assert await back() == (None, None)
+    for text in (ONE, TWO, THREE):
+        await done(region, "apply", text)
+    assert await back() == (3, 2)
+    await done(region, "rollback")
+    assert (await region.get("/policy"))["text"] == TWO and await back() == (4, 1)
+    await region.delete("/vcps/blue/members/c1-lan")
+    assert (await done(region, "apply", TWO))["revision"] == 5 and await back() == (5, 1), "to mend drift"
+    await done(region, "apply", LABELS)
+    assert await back() == (6, 5)
+    await done(region, "rollback")
+    await done(region, "rollback")
+    assert (await region.get("/policy"))["text"] == ONE and await back() == (8, None)
+    await done(region, "rollback", revision=3)
+    assert await back() == (9, 2), "what somebody named is not what was gone back from"
+
+    tag = (await region.get("/policy"))["etag"]
+    answers = await asyncio.gather(*(ask(region, "rollback", tag=tag, revision=2) for _ in range(2)))
+    assert sorted(answer.status_code for answer in answers) == [200, 412]
+    assert (await region.get("/policy"))["text"] == TWO and await back() == (10, 1)
+    late = await ask(region, "rollback", tag=tag, revision=2)
+    problem(late, 412, None, "This was to go back from revision 9: see by the diff whether it is still to be.")
 
 
 async def test_history_says_who(region: Controller) -> None:
