@@ -150,8 +150,9 @@ class Application:
         devices = await leases.apart(session, losing(intent, after), now())
         was, will = intent.policy.addresses, self.policy.rules.addresses
         held = await leases.held(session, lease_hits.touched(was, will), now())
-        cut_off = await asyncio.to_thread(disconnects, intent, after, devices)
-        hits = lease_hits.hits(was, will, held)
+        cut_off, hits = await asyncio.to_thread(
+            lambda: (disconnects(intent, after, devices), lease_hits.hits(was, will, held))
+        )
         self.look, self._looked = replace(look, disconnects=tuple(cut_off), hits=tuple(hits)), True
         return self.look
 

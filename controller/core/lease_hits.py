@@ -1,6 +1,7 @@
 """Which leases another address plan hits: the address plan binds new leases, and those that are there are not taken
 away, so whoever changes it should know who holds what is not to be given out any more."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -39,22 +40,40 @@ def touched(before: Addresses, after: Addresses) -> list[str]:
 
 
 def hits(before: Addresses, after: Addresses, leases: Iterable[Held]) -> list[Hit]:
-    """Leases that hold what `after` does not give to their device any more, or never did and `before` did not say."""
+    """Leases that hold what `after` does not give to their device any more, or never did and `before` did not say.
+    Costs work in proportion to the leases, to what is new at their LANs, and to what is found."""
+    at_lan: dict[str, list[Held]] = {}
+    for lease in leases:
+        at_lan.setdefault(lease.endpoint, []).append(lease)
     return sorted(
-        Hit(lease, why) for lease in leases for why in set(_against(after, lease)) - set(_against(before, lease))
+        hit
+        for name, held in at_lan.items()
+        for hit in _at_lan(before.lans.get(name, _NOTHING), after.lans.get(name, _NOTHING), held)
     )
 
 
-def _against(addresses: Addresses, lease: Held) -> Iterator[str]:
-    lan = addresses.lans.get(lease.endpoint, _NOTHING)
-    number = int(ip_address(lease.address))
-    md = number if lease.kind == "md" else number - 1
-    for first, last in lan.exclusions:
-        if int(ip_address(first)) <= number <= int(ip_address(last)):
-            yield f"{first} to {last} is not given out"
-    for device, address in lan.reservations.items():
-        reserved = int(ip_address(address))
-        if device != lease.device and reserved == md:
-            yield f"{address} is reserved for {device}"
-        if device == lease.device and reserved != md:
-            yield f"{device} is to have {address}, and keeps what it has until its lease ends"
+def _at_lan(was: LanPlan, will: LanPlan, held: Iterable[Held]) -> Iterator[Hit]:
+    """What `will` says and `was` did not; each address is read once."""
+    numbered = sorted((int(ip_address(lease.address)), lease) for lease in held)
+    for first, last in set(will.exclusions) - set(was.exclusions):
+        start = bisect_left(numbered, int(ip_address(first)), key=_number)
+        end = bisect_right(numbered, int(ip_address(last)), key=_number)
+        for _, lease in numbered[start:end]:
+            yield Hit(lease, f"{first} to {last} is not given out")
+    reservations = will.reservations.items() - was.reservations.items()
+    reserved = {device: (int(ip_address(text)), text) for device, text in reservations}
+    holders: dict[int, list[str]] = {}
+    for device, (number, _) in reserved.items():
+        holders.setdefault(number, []).append(device)
+    for number, lease in numbered:
+        md = number if lease.kind == "md" else number - 1
+        for device in holders.get(md, ()):
+            if device != lease.device:
+                yield Hit(lease, f"{reserved[device][1]} is reserved for {device}")
+        if lease.device in reserved and reserved[lease.device][0] != md:
+            text = reserved[lease.device][1]
+            yield Hit(lease, f"{lease.device} is to have {text}, and keeps what it has until its lease ends")
+
+
+def _number(numbered: tuple[int, Held]) -> int:
+    return numbered[0]

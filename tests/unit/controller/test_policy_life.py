@@ -1,6 +1,7 @@
 """The life of a policy at the controller: planned, applied, followed, drifted, rolled back, and read at boot."""
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -12,7 +13,7 @@ from sqlalchemy import update
 from sqlalchemy.pool import QueuePool
 
 from controller.api.applying import Application, Look
-from controller.core import policies
+from controller.core import lease_hits, policies
 from controller.db import pairs
 from controller.db.base import now
 from controller.db.engine import Database
@@ -181,7 +182,17 @@ async def test_a_rule_that_drops_all_of_it_cuts_off_as_well(region: Controller) 
     assert (await done(region, "plan", THREE))["disconnects"][0]["rule"] is None  # what got to the VM would not either
 
 
-async def test_leases_that_another_address_plan_hits_are_named(region: Controller) -> None:
+async def test_leases_that_another_address_plan_hits_are_named(
+    region: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a thread of its own: a large LAN's leases keep nobody waiting."""
+    threads, found = set(), lease_hits.hits
+
+    def hits(*arguments: Any) -> Any:
+        threads.add(threading.current_thread())
+        return found(*arguments)
+
+    monkeypatch.setattr(lease_hits, "hits", hits)
     await region.post("/devices", {"name": "m1", "mac": "02:00:5e:00:00:01"})
     await lease(region, "m1", "md", "c1-lan")
     text = f"{HEAD}addresses:\n  lans:\n    c1-lan:\n      exclusions: [10.1.0.2-10.1.0.9]\nvcps: {{}}\n"
@@ -193,6 +204,7 @@ async def test_leases_that_another_address_plan_hits_are_named(region: Controlle
     before = region.region.intent.generation
     applied = await done(region, "apply", text)
     assert applied["generation"] == before + 1 and region.region.intent.policy.addresses.lans
+    assert threads and threading.current_thread() not in threads
 
 
 async def test_a_lease_that_is_hit_since_the_plan_is_not_what_was_planned(

@@ -1,7 +1,13 @@
 """Whom a change cuts off, which leases another plan hits, and what two policies say differently."""
 
-import pytest
+from collections.abc import Iterator
+from ipaddress import ip_address
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.core import lease_hits
 from controller.core.disconnects import Apart, disconnects, losing
 from controller.core.intent import Intent, Vcp
 from controller.core.lease_hits import Held, hits, touched
@@ -126,6 +132,58 @@ def test_leases_are_hit_by_what_is_new_in_a_plan() -> None:
     assert [hit.why for hit in hits(wide, addresses(m2="10.0.0.10"), [md, vm])] == ["10.0.0.10 is reserved for m2"] * 2
     assert hits(wide, addresses(m1="10.0.0.10"), [md, vm]) == []
     assert "until its lease ends" in hits(wide, addresses(m1="10.0.0.12"), [vm])[0].why
+
+
+def against(plan: Addresses, lease: Held) -> Iterator[str]:
+    """What a plan has against a lease, one sentence of it after the other."""
+    lan = plan.lans.get(lease.endpoint, LanPlan())
+    number = int(ip_address(lease.address))
+    md = number if lease.kind == "md" else number - 1
+    for first, last in lan.exclusions:
+        if int(ip_address(first)) <= number <= int(ip_address(last)):
+            yield f"{first} to {last} is not given out"
+    for device, address in lan.reservations.items():
+        reserved = int(ip_address(address))
+        if device != lease.device and reserved == md:
+            yield f"{address} is reserved for {device}"
+        if device == lease.device and reserved != md:
+            yield f"{device} is to have {address}, and keeps what it has until its lease ends"
+
+
+devices = st.sampled_from(["m1", "m2", "m3"])
+ADDRESSES = [f"10.0.0.{n}" for n in range(2, 12)]
+lans = st.builds(
+    LanPlan,
+    reservations=st.dictionaries(devices, st.sampled_from(ADDRESSES[::2])),
+    exclusions=st.lists(st.tuples(*[st.sampled_from(ADDRESSES)] * 2), max_size=3).map(tuple),
+)
+address_plans = st.builds(Addresses, lans=st.dictionaries(st.sampled_from("ab"), lans))
+held = st.builds(Held, st.sampled_from("abc"), devices, st.sampled_from(["md", "vm"]), st.sampled_from(ADDRESSES))
+
+
+@given(address_plans, address_plans, st.lists(held))
+def test_hits_are_what_the_one_plan_has_against_a_lease_and_the_other_had_not(
+    before: Addresses, after: Addresses, leases: list[Held]
+) -> None:
+    found = [(lease, why) for lease in leases for why in set(against(after, lease)) - set(against(before, lease))]
+    assert [(hit.lease, hit.why) for hit in hits(before, after, leases)] == sorted(found)
+
+
+def test_every_address_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(text: str) -> object:
+        read.append(text)
+        return ip_address(text)
+
+    monkeypatch.setattr(lease_hits, "ip_address", counted)
+    leases = [Held("lan", f"m{n}", "md", f"10.0.0.{2 * n}") for n in range(1, 100)]
+    ranges = tuple((f"10.0.1.{n}", f"10.0.1.{n}") for n in range(50))
+    assert (
+        hits(addresses(ranges[:9]), addresses(ranges, **{f"m{n}": f"10.0.0.{2 * n}" for n in range(1, 50)}), leases)
+        == []
+    )
+    assert len(read) == len(leases) + 2 * (50 - 9) + 49
 
 
 def test_what_two_policies_say_differently() -> None:
