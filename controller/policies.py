@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller.core.following import concerned, followed
+from controller.core.following import asked, followed
 from controller.core.intent import Intent
 from controller.core.plans import Plan, plan
 from controller.core.policy import Policy, PolicyError, PolicyInvalid, parse
 from controller.core.policy.model import Rules
-from controller.core.promises import Measured, asked
+from controller.core.promises import Measured, pairs
 from controller.core.proximity.nearness import Medians
 from controller.db import neighbours
 from controller.db import policies as table
@@ -100,12 +100,9 @@ async def medians(session: AsyncSession, rules: Rules) -> Medians:
 
 async def measured(session: AsyncSession, rules: Rules) -> Measured:
     """What the tests inside a policy ask of what cloudlets measured of each other."""
-    return Measured(now(), await neighbours.among(session, asked(rules.tests)))
+    return Measured(now(), await neighbours.among(session, pairs(rules.tests)))
 
 
 async def _medians_of(session: AsyncSession, old: Intent, edited: Intent) -> Medians:
-    """The round trips between those whom an edit concerns and the others."""
-    if not by_proximity(edited.policy):
-        return {}
-    cloudlets = {edited.endpoints[name].cloudlet for name in concerned(old, edited)}
-    return {name: await neighbours.medians(session, name) for name in sorted(cloudlets)}
+    """The round trips that following an edit needs."""
+    return await neighbours.medians(session, asked(old, edited)) if by_proximity(edited.policy) else {}

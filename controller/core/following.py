@@ -4,6 +4,7 @@ are looked at, and only because something about them changed: what somebody join
 shows as drift."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from controller.core import edits
 from controller.core.families import Family, Split
@@ -11,6 +12,7 @@ from controller.core.intent import Cloudlet, Intent, State, Vcp, turned
 from controller.core.membership import Absent, Settled, unfit
 from controller.core.policy.model import PolicyVcp
 from controller.core.proximity.nearness import Medians
+from controller.core.proximity.placing import pools
 from controller.core.refusals import Refused
 from controller.core.selectors import labels, matches
 from controller.core.tables import changed
@@ -47,6 +49,20 @@ def followed(old: Intent, new: Intent, medians: Medians) -> Settled:
             except Refused as refused:
                 absent.append(Absent(name, endpoint, refused.message, named=endpoint in rule.members))
     return Settled(intent, tuple(sorted(absent)), tuple(splits))
+
+
+def asked(old: Intent, new: Intent) -> set[str]:
+    """The cloudlets whose round trips `followed` asks for: of those that an edit concerns, and of the members of pools
+    that may fall apart by it, since whoever is left alone there is placed anew."""
+    who = sorted(concerned(old, new))
+    found = {new.endpoints[name].cloudlet for name in who}
+    for rule in new.policy.vcps.values():
+        if not rule.automatic:
+            continue
+        leavers = [e for e in who if eligible(old, rule, e) and (not eligible(new, rule, e) or _moved(old, new, e))]
+        fewer = {*_lost(old, new, rule), *chain.from_iterable(pools(new, rule, e) for e in leavers)}
+        found.update(new.endpoints[e].cloudlet for pool in fewer for e in new.vcps[pool].members)
+    return found
 
 
 def eligible(intent: Intent, rule: PolicyVcp, endpoint: str) -> bool:
@@ -110,7 +126,7 @@ def _place(
     placed: list[str] = []
     for endpoint in who:
         was, now = eligible(old, rule, endpoint), eligible(intent, rule, endpoint)
-        mine = [n for n in intent.pools_of.get(endpoint, ()) if intent.vcps[n].family == rule.name]
+        mine = list(pools(intent, rule, endpoint))
         if was and (not now or endpoint in moved):
             for name in mine:
                 intent = intent.without_member(name, endpoint)

@@ -6,7 +6,20 @@ in the background."""
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, String, and_, bindparam, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import (
+    CheckConstraint,
+    ColumnElement,
+    String,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -38,34 +51,35 @@ class NeighbourRow(Base):
     since: Mapped[datetime] = mapped_column(Time)
 
 
-async def all_medians(session: AsyncSession, at: datetime | None = None) -> dict[str, dict[str, float]]:
-    """As `medians`, of every cloudlet as far as it has measured itself."""
-    rows = await session.execute(
-        select(NeighbourRow.cloudlet, NeighbourRow.neighbour, NeighbourRow.median_ms).where(
-            NeighbourRow.fresh_until > (at or now()), NeighbourRow.median_ms.is_not(None)
-        )
-    )
-    found: dict[str, dict[str, float]] = {}
-    for one, other, median in rows:
+Medians = dict[str, dict[str, float]]
+"""Cloudlet, other cloudlet, and the median in milliseconds that the first one measured in its last round. Only what is
+fresh; of who did not answer nothing is known."""
+
+BATCH = 500
+"""Cloudlets that one statement asks for: a database takes so many parameters and no more."""
+
+
+async def all_medians(session: AsyncSession, at: datetime | None = None) -> Medians:
+    """What all cloudlets have measured."""
+    found: Medians = {}
+    await _read(session, found, NeighbourRow.fresh_until > (at or now()))
+    return found
+
+
+async def medians(session: AsyncSession, cloudlets: Iterable[str], at: datetime | None = None) -> Medians:
+    """What these cloudlets have measured, and what others have of them."""
+    found: Medians = {}
+    names, fresh = sorted(cloudlets), NeighbourRow.fresh_until > (at or now())
+    for some in (names[start : start + BATCH] for start in range(0, len(names), BATCH)):
+        either = or_(NeighbourRow.cloudlet.in_(some), NeighbourRow.neighbour.in_(some))
+        await _read(session, found, fresh & either)
+    return found
+
+
+async def _read(session: AsyncSession, found: Medians, whose: ColumnElement[bool]) -> None:
+    query = select(NeighbourRow.cloudlet, NeighbourRow.neighbour, NeighbourRow.median_ms)
+    for one, other, median in await session.execute(query.where(whose, NeighbourRow.median_ms.is_not(None))):
         found.setdefault(one, {})[other] = median or 0.0
-    return found
-
-
-async def medians(session: AsyncSession, cloudlet: str, at: datetime | None = None) -> dict[str, float]:
-    """Round trips in milliseconds between a cloudlet and those it has to do with, by name: the median of the last
-    round, the longer one where both sides have measured. Only what is fresh; of who did not answer nothing is known."""
-    rows = await session.execute(
-        select(NeighbourRow.cloudlet, NeighbourRow.neighbour, NeighbourRow.median_ms).where(
-            or_(NeighbourRow.cloudlet == cloudlet, NeighbourRow.neighbour == cloudlet),
-            NeighbourRow.fresh_until > (at or now()),
-            NeighbourRow.median_ms.is_not(None),
-        )
-    )
-    found: dict[str, float] = {}
-    for one, other, median in rows:
-        name = other if one == cloudlet else one
-        found[name] = max(median or 0.0, found.get(name, 0.0))
-    return found
 
 
 VALUES = tuple(Current.__dataclass_fields__)
@@ -87,8 +101,8 @@ async def among(session: AsyncSession, pairs: Iterable[Pair]) -> dict[Pair, Curr
     """What is the last word of these on those, as far as there is one."""
     query = select(NeighbourRow.cloudlet, NeighbourRow.neighbour, *_columns)
     every, found = sorted(pairs), dict[Pair, Current]()
-    for at in range(0, len(every), 500):  # as many at a time as any database takes in a statement
-        some = query.where(tuple_(NeighbourRow.cloudlet, NeighbourRow.neighbour).in_(every[at : at + 500]))
+    for at in range(0, len(every), BATCH):
+        some = query.where(tuple_(NeighbourRow.cloudlet, NeighbourRow.neighbour).in_(every[at : at + BATCH]))
         found |= {(row[0], row[1]): Current(*row[2:]) for row in await session.execute(some)}
     return found
 

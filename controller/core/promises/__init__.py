@@ -5,8 +5,8 @@ where they do not: who is in a pool by label or by distance, how LANs are number
 inventory knows.
 """
 
-from controller.core.promises.neighbours import asked
+from controller.core.promises.neighbours import pairs
 from controller.core.promises.region import Measured, Region, alone
 from controller.core.promises.run import Outcome, Result, run
 
-__all__ = ["Measured", "Outcome", "Region", "Result", "alone", "asked", "run"]
+__all__ = ["Measured", "Outcome", "Region", "Result", "alone", "pairs", "run"]

@@ -23,7 +23,7 @@ class Facts:
     holds_seconds: float
 
 
-def asked(tests: Iterable[PolicyTest]) -> set[Pair]:
+def pairs(tests: Iterable[PolicyTest]) -> set[Pair]:
     """Whose word on whom the tests want to hear of the region."""
     return {
         pair

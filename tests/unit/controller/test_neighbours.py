@@ -136,7 +136,7 @@ async def test_a_report_becomes_the_current_value_and_history(controller: Contro
     matrix = await controller.get("/neighbours/matrix", vcp="blue")
     assert matrix == {"cloudlets": ["c1", "c2"], "median_ms": {"c1": {"c2": 12.0}}}
     async with controller.region.database.read() as session:
-        assert await neighbours.medians(session, "c2") == {"c1": 12.0}
+        assert await neighbours.medians(session, ["c2"]) == {"c1": {"c2": 12.0}}
 
 
 async def test_what_is_sent_again_is_not_taken_twice(controller: Controller) -> None:

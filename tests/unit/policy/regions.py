@@ -1,4 +1,4 @@
-"""Random regions and policies: cloudlets with labels and places, pools by hand and by policy."""
+"""Random regions and policies: cloudlets with labels and places, pools by hand and by policy, and round trips."""
 
 from dataclasses import replace
 
@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from controller.core import edits
 from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
 from controller.core.policy.model import PolicyVcp, Proximity, Rules, Tenant
+from controller.core.proximity.nearness import Medians
 from controller.core.refusals import Refused
 from controller.wire.flavours import Flavour
 
@@ -14,6 +15,8 @@ CLOUDLETS = 8
 CITIES, TENANTS = ("turin", "milan", "rome"), ("acme", "beta")
 STEP = 0.008
 """Degrees of latitude, about 890 m: by default, cloudlets one step apart are near and those two steps apart are not."""
+BOUNDS, ROUND_TRIPS = (20.0, 60.0), (5.0, 20.0, 21.0, 100.0)
+"""Milliseconds: what families of pools allow at most, and what is measured, at the bounds and on both sides of them."""
 
 
 def flavour(number: int) -> Flavour:
@@ -43,6 +46,7 @@ def region(*cloudlets: Cloudlet, prefixes: tuple[int, ...] = (), tenants: tuple[
 
 
 _number = st.integers(0, CLOUDLETS - 1)
+_name = st.builds("c{}".format, _number)
 _city = st.sampled_from(["", *CITIES])
 _step = st.one_of(st.none(), st.integers(0, 9))
 _state = st.sampled_from([State.ACTIVE, State.ACTIVE, State.ACTIVE, State.PENDING, State.DRAINING])
@@ -85,7 +89,14 @@ def _pool(name: str, kind: Flavour) -> st.SearchStrategy[PolicyVcp]:
 
 
 def _family(name: str) -> st.SearchStrategy[PolicyVcp]:
-    return st.builds(PolicyVcp, st.just(name), select=_selector, automatic=st.just(True))
+    most = st.sampled_from([None, *BOUNDS])
+    return st.builds(PolicyVcp, st.just(name), select=_selector, automatic=st.just(True), max_rtt_ms=most)
+
+
+medians: st.SearchStrategy[Medians] = st.dictionaries(
+    _name, st.dictionaries(_name, st.sampled_from(ROUND_TRIPS), max_size=CLOUDLETS), max_size=CLOUDLETS
+)
+"""Some known from both sides, and not the same, some from one, some from none."""
 
 
 policies = st.builds(

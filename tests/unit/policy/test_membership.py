@@ -1,5 +1,6 @@
 """Who is in which pool: whatever the region and the policies, applying one twice changes nothing, and so on."""
 
+from collections.abc import Set
 from dataclasses import replace
 from itertools import combinations
 
@@ -8,22 +9,22 @@ from hypothesis import strategies as st
 
 from controller.core import edits
 from controller.core.clashes import clashing
-from controller.core.following import eligible, followed
+from controller.core.following import asked, eligible, followed
 from controller.core.intent import Endpoint, Intent, State, Vcp
 from controller.core.membership import settled
 from controller.core.plans import Plan, plan
 from controller.core.policy.model import PolicyVcp, Rules
-from controller.core.proximity.nearness import Nearness
+from controller.core.proximity.nearness import Medians, Nearness
 from controller.core.proximity.splitting import parts
 from controller.core.refusals import Refused
 from controller.wire.flavours import Flavour
-from tests.unit.policy.regions import STEP, cloudlet, policies, region, regions
+from tests.unit.policy.regions import STEP, cloudlet, medians, policies, region, regions
 
 fewer = settings(max_examples=60)
 
 
-def under(intent: Intent, rules: Rules) -> Intent:
-    return settled(intent.but(policy=rules), {}).intent
+def under(intent: Intent, rules: Rules, rtts: Medians | None = None) -> Intent:
+    return settled(intent.but(policy=rules), rtts or {}).intent
 
 
 def members(intent: Intent) -> dict[str, list[str]]:
@@ -31,20 +32,32 @@ def members(intent: Intent) -> dict[str, list[str]]:
 
 
 @fewer
-@given(regions(), policies, policies)
-def test_applying_a_policy_twice_changes_nothing(intent: Intent, first: Rules, second: Rules) -> None:
-    before = under(intent, first)
-    after = under(before, second)
-    again = settled(after, {})
+@given(regions(), policies, policies, medians, medians)
+def test_applying_a_policy_twice_changes_nothing(
+    intent: Intent, first: Rules, second: Rules, earlier: Medians, rtts: Medians
+) -> None:
+    before = under(intent, first, earlier)
+    after = under(before, second, rtts)
+    again = settled(after, rtts)
     assert again.intent.vcps is after.vcps
     steps = plan(after, again)
     assert steps.empty and steps == Plan(waiting=steps.waiting, out=steps.out)
 
 
 @fewer
-@given(regions(), policies)
-def test_a_plan_is_what_happens(intent: Intent, rules: Rules) -> None:
-    after = settled(intent.but(policy=rules), {})
+@given(regions(), policies, medians, medians)
+def test_pools_stay_as_they_are_when_round_trips_change(
+    intent: Intent, rules: Rules, earlier: Medians, rtts: Medians
+) -> None:
+    """A line that is slow for a while takes nobody out of a pool, and one that has become quick brings nobody in."""
+    before = under(intent, rules, earlier)
+    assert plan(before, settled(before, rtts)).empty
+
+
+@fewer
+@given(regions(), policies, medians)
+def test_a_plan_is_what_happens(intent: Intent, rules: Rules, rtts: Medians) -> None:
+    after = settled(intent.but(policy=rules), rtts)
     steps = plan(intent, after)
     pools = {name: set(vcp.members) for name, vcp in intent.vcps.items() if name not in steps.delete}
     pools |= {vcp.name: set[str]() for vcp in steps.create}
@@ -60,9 +73,12 @@ def test_a_plan_is_what_happens(intent: Intent, rules: Rules) -> None:
 
 
 @fewer
-@given(regions(), policies, policies)
-def test_members_get_along_and_only_those_who_may_be_there_are(intent: Intent, first: Rules, second: Rules) -> None:
-    after = under(under(intent, first), second)
+@given(regions(), policies, policies, medians, medians)
+def test_members_get_along_and_only_those_who_may_be_there_are(
+    intent: Intent, first: Rules, second: Rules, earlier: Medians, rtts: Medians
+) -> None:
+    before = under(intent, first, earlier)
+    after = under(before, second, rtts)
     assert not clashing(after)
     for name, vcp in after.vcps.items():
         rule = second.vcps.get(vcp.family or name)
@@ -71,13 +87,13 @@ def test_members_get_along_and_only_those_who_may_be_there_are(intent: Intent, f
         elif vcp.managed_by_policy:
             assert vcp.flavour is not second.vcps[name].flavour
         elif name in intent.vcps:
-            assert vcp == under(intent, first).vcps[name]
+            assert vcp == before.vcps[name]
 
 
 @fewer
-@given(regions(), policies)
-def test_whoever_is_left_out_really_cannot_be_in(intent: Intent, rules: Rules) -> None:
-    after = settled(intent.but(policy=rules), {})
+@given(regions(), policies, medians)
+def test_whoever_is_left_out_really_cannot_be_in(intent: Intent, rules: Rules, rtts: Medians) -> None:
+    after = settled(intent.but(policy=rules), rtts)
     out = {(absent.vcp, absent.endpoint) for absent in after.absent}
     for name, rule in rules.vcps.items():
         for endpoint in intent.endpoints:
@@ -91,13 +107,15 @@ def test_whoever_is_left_out_really_cannot_be_in(intent: Intent, rules: Rules) -
 
 
 @fewer
-@given(regions(), policies)
-def test_pools_of_a_family_hang_together(intent: Intent, rules: Rules) -> None:
-    after = under(intent, rules)
+@given(regions(), policies, medians)
+def test_pools_of_a_family_hang_together(intent: Intent, rules: Rules, rtts: Medians) -> None:
+    """By distance, and where all of a pool came by proximity, by those round trips that nothing forbids."""
+    after = under(intent, rules, rtts)
     for vcp in after.vcps.values():
         if vcp.family:
-            near = Nearness(after, rules.vcps[vcp.family]).by_distance
-            assert len(parts(vcp.members, near)) == 1
+            nearness = Nearness(after, rules.vcps[vcp.family], rtts)
+            assert len(parts(vcp.members, nearness.by_distance)) == 1
+            assert len(parts(vcp.members, nearness)) == 1
 
 
 @fewer
@@ -158,21 +176,32 @@ def happened(intent: Intent, event: tuple[object, ...]) -> Intent:
 
 
 @fewer
-@given(events)
-def test_following_every_event_leaves_no_drift(happening: list[tuple[object, ...]]) -> None:
-    """Where nobody is in another's way, the pools are at any time what a plan would make of them."""
+@given(events, medians, st.sampled_from([None, 20.0]))
+def test_following_every_event_leaves_no_drift(
+    happening: list[tuple[object, ...]], rtts: Medians, most: float | None
+) -> None:
+    """Where nobody is in another's way, the pools are at any time what a plan would make of them; and no round trip
+    counts that `asked` does not name."""
     rules = Rules(
         vcps={
             "blue": PolicyVcp("blue", members=("c0-lan", "c1-lan")),
             "turin": PolicyVcp("turin", select={"city": frozenset({"turin"})}),
-            "metro": PolicyVcp("metro", automatic=True),
+            "metro": PolicyVcp("metro", automatic=True, max_rtt_ms=most),
         }
     )
     numbers = (0, 1, 2, 4, 5)
-    intent = under(region(*(cloudlet(n, "turin", n) for n in numbers)), rules)
+    intent = under(region(*(cloudlet(n, "turin", n) for n in numbers)), rules, rtts)
     for event in happening:
-        intent = followed(intent, happened(intent, event), {}).intent
-        assert settled(intent, {}).intent.vcps is intent.vcps, event
+        edited = happened(intent, event)
+        after = followed(intent, edited, rtts)
+        assert after == followed(intent, edited, between(rtts, asked(intent, edited))), event
+        intent = after.intent
+        assert settled(intent, rtts).intent.vcps is intent.vcps, event
+
+
+def between(rtts: Medians, names: Set[str]) -> Medians:
+    """Those that have to do with the named."""
+    return {one: {o: rtt for o, rtt in row.items() if one in names or o in names} for one, row in rtts.items()}
 
 
 def test_what_is_joined_or_left_by_hand_stays_as_it_is() -> None:
@@ -225,6 +254,18 @@ def test_a_round_trip_can_forbid_what_distance_allows() -> None:
     intent = region(cloudlet(0, step=0), cloudlet(1, step=1)).but(policy=rules)
     assert len(settled(intent, {"c0": {"c1": 19.0}}).intent.vcps) == 1
     assert len(settled(intent, {"c0": {"c1": 21.0}}).intent.vcps) == 2
+
+
+def test_a_round_trip_counts_for_whom_a_split_leaves_alone() -> None:
+    """c1 goes, and c2 is left alone beside c4, who is near and slow: it founds a pool of its own."""
+    rules = Rules(vcps={"metro": PolicyVcp("metro", automatic=True, max_rtt_ms=20)})
+    rtts = {"c2": {"c4": 50.0}}
+    intent = under(region(*(cloudlet(n, step=step) for step, n in enumerate((0, 1, 2, 4)))), rules, rtts)
+    assert members(intent) == {"metro-1": ["c0-lan", "c1-lan", "c2-lan"], "metro-2": ["c4-lan"]}
+    for edit in (edits.drain(intent, "c1"), edits.remove_endpoint(intent, "c1-lan")):
+        assert asked(intent, edit) >= {"c0", "c2"}
+        after = followed(intent, edit, between(rtts, asked(intent, edit))).intent
+        assert members(after) == {"metro-1": ["c0-lan"], "metro-2": ["c4-lan"], "metro-3": ["c2-lan"]}
 
 
 def test_a_pool_does_not_change_its_flavour() -> None:
