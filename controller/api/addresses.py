@@ -1,4 +1,4 @@
-"""Addresses of LANs: how full each is and when it will be, and what is leased as DNS records."""
+"""Addresses of LANs: how full each is and when it will be, and who has which as DNS records."""
 
 from collections.abc import AsyncIterator
 from datetime import date, datetime
@@ -15,11 +15,10 @@ from controller.api.pages import Page
 from controller.api.types import NamePath
 from controller.core import dns
 from controller.core.addresses import address6
-from controller.core.dns import Form, Held
+from controller.core.dns import Form, Held, Host
 from controller.core.refusals import missing
-from controller.db import leases
+from controller.db import leases, statics
 from controller.db.base import now
-from controller.db.leases import LeaseRow
 from controller.region import Region
 from controller.usage import Stock
 from controller.wire.names import NAME_PATTERN
@@ -35,7 +34,9 @@ Origin = Annotated[
         examples=["weft.example"],
     ),
 ]
-BATCH = 1000
+LANS = 50
+"""LANs that are read at a time."""
+
 TEXT: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "One record a line."}
 }
@@ -81,27 +82,28 @@ async def records(
     form: Form = Form.ZONE,
     endpoint: Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)] = None,
 ) -> StreamingResponse:
-    """What is leased now: `zone` (A and AAAA) and `reverse` (PTR) are to be included in a zone, `hosts` is for
-    /etc/hosts."""
+    """Static hosts, and what is leased now: `zone` (A and AAAA) and `reverse` (PTR) are to be included in a zone,
+    `hosts` is for /etc/hosts. Who would share the name of another is left out, with a comment that says so."""
     return StreamingResponse(_records(region, origin, form, endpoint), media_type="text/plain; charset=utf-8")
 
 
 async def _records(region: Region, origin: str, form: Form, endpoint: str | None) -> AsyncIterator[str]:
     yield dns.heading(form, origin)
-    after = 0
-    while True:
+    names = [endpoint] if endpoint is not None else sorted(region.intent.endpoints)
+    for some in (names[start : start + LANS] for start in range(0, len(names), LANS)):
+        lans: dict[str, list[Held]] = {name: [] for name in some}
         async with region.database.read() as session:
-            rows = await leases.page(session, after, BATCH, now(), endpoint, None)
-        if not rows:
-            return
-        yield "".join(line for row in rows for line in dns.lines(_held(row, region), form, origin))
-        after = rows[-1].id
+            for lan, host, address in await statics.at_lans(session, some):
+                lans[lan].append(_held(region, lan, host, Host.STATIC, address))
+            for lan, device, kind, address in await leases.at_lans(session, some, now()):
+                lans[lan].append(_held(region, lan, device, Host(kind), address))
+        yield "".join(line for lan in lans.values() for line in dns.records(lan, form, origin))
 
 
-def _held(row: LeaseRow, region: Region) -> Held:
-    lan = region.intent.endpoints.get(row.endpoint)
-    second = address6(lan.prefix, lan.prefix6, row.address) if lan is not None else None
-    return Held(row.device, row.kind, row.endpoint, (row.address, second) if second else (row.address,))
+def _held(region: Region, endpoint: str, of: str, host: Host, address: str) -> Held:
+    lan = region.intent.endpoints.get(endpoint)
+    second = address6(lan.prefix, lan.prefix6, address) if lan is not None else None
+    return Held(of, host, endpoint, (address, second) if second else (address,))
 
 
 @router.get("/{name}", responses=errors(404), summary="Show how full a LAN is")

@@ -68,7 +68,8 @@ def dns(
     form: Annotated[Form, typer.Option(help="Addresses by name, names by address, or as in /etc/hosts.")] = Form.ZONE,
     endpoint: OfEndpoint = None,
 ) -> None:
-    """What is leased, as DNS records to be included in a zone: DEVICE.ENDPOINT, and DEVICE-vm.ENDPOINT for its VM."""
+    """Static hosts and what is leased, as DNS records to be included in a zone: HOST.ENDPOINT, DEVICE.ENDPOINT, and
+    DEVICE-vm.ENDPOINT for its VM."""
     with Client() as api:
         for text in api.text(path("addresses", "dns"), origin=origin, form=form, endpoint=endpoint):
             sys.stdout.write(text)

@@ -1,15 +1,19 @@
-"""DNS records of what is leased (RFC 1035, section 5), to be included in a zone of the operator's own. Pure.
+"""DNS records of static hosts and leases, to be included in a zone of the operator's own (RFC 1035, section 5).
+Pure.
 
-A device is `DEVICE.ENDPOINT`, its VM `DEVICE-vm.ENDPOINT`: names that operators gave, for what a client calls itself is
-not to be trusted with a name. A device that holds leases at two LANs has a name in each.
+A static host is `HOST.ENDPOINT`, a device `DEVICE.ENDPOINT`, its VM `DEVICE-vm.ENDPOINT`: names that operators gave,
+for what a client calls itself is not to be trusted with a name. A device that holds leases at two LANs has a name
+in each.
+
+A name is one host's: where two would share it, the one that comes later in the order of `Host` is left out, and said.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Address, ip_address
 
-from controller.core.addresses import Address, Kind
+from controller.core.addresses import Address
 
 TTL = 60
 """Seconds that resolvers may keep a record: a device that walks on has another address in less than a lease time."""
@@ -26,39 +30,61 @@ class Form(StrEnum):
     HOSTS = "hosts"
 
 
+class Host(StrEnum):
+    """Who has an address: a host that was there before the address plan, a device, a device's VM."""
+
+    STATIC = "static"
+    MD = "md"
+    VM = "vm"
+
+
 @dataclass(frozen=True)
 class Held:
-    """A live lease, as DNS sees it."""
+    """A live lease, or a static host, as DNS sees it. `of` is the device or the static host."""
 
-    device: str
-    kind: Kind
+    of: str
+    host: Host
     endpoint: str
     addresses: tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        """The name below the origin. A device's name too long to carry `-vm` is cut."""
+        return f"{self.of[: LABEL - 3] + '-vm' if self.host is Host.VM else self.of}.{self.endpoint}"
 
-def name(held: Held) -> str:
-    """The name below the origin. A device's name too long to carry `-vm` is cut; two that then clash share a name."""
-    return f"{held.device if held.kind == 'md' else held.device[: LABEL - 3] + '-vm'}.{held.endpoint}"
+    def __str__(self) -> str:
+        return {Host.STATIC: "static host {}", Host.MD: "device {}", Host.VM: "VM of {}"}[self.host].format(self.of)
 
 
 def heading(form: Form, origin: str) -> str:
     """What comes first. `origin` is the domain without a dot at its end."""
     if form is Form.HOSTS:
-        return "# leases of the region\n"
-    return f"; leases of the region, to be included in a zone\n$ORIGIN {origin}.\n$TTL {TTL}\n"
+        return "# static hosts and leases of the region\n"
+    return f"; static hosts and leases of the region, to be included in a zone\n$ORIGIN {origin}.\n$TTL {TTL}\n"
 
 
-def lines(held: Held, form: Form, origin: str) -> Iterator[str]:
-    """The records of one lease."""
+def records(lan: Iterable[Held], form: Form, origin: str) -> Iterator[str]:
+    """The lines of all who have addresses at one LAN, in whatever order they are given."""
+    owners: dict[str, Held] = {}
+    for held in sorted(lan, key=lambda h: ([*Host].index(h.host), h.of)):
+        first = owners.setdefault(held.name, held)
+        if first is held:
+            yield from _lines(held, form, origin)
+        else:
+            said = f"{', '.join(held.addresses)} ({held}) is left out: {held.name} is {first}"
+            yield f"{'#' if form is Form.HOSTS else ';'} {said}\n"
+
+
+def _lines(held: Held, form: Form, origin: str) -> Iterator[str]:
     for text in held.addresses:
         address = ip_address(text)
         match form:
             case Form.ZONE:
-                yield f"{name(held)} IN {_type(address)} {address}\n"
+                yield f"{held.name} IN {_type(address)} {address}\n"
             case Form.REVERSE:
-                yield f"{address.reverse_pointer}. IN PTR {name(held)}.{origin}.\n"
+                yield f"{address.reverse_pointer}. IN PTR {held.name}.{origin}.\n"
             case Form.HOSTS:
-                yield f"{address}\t{name(held)}.{origin}\n"
+                yield f"{address}\t{held.name}.{origin}\n"
 
 
 def _type(address: Address) -> str:

@@ -169,6 +169,13 @@ async def page(
     return list(await session.scalars(query))
 
 
+async def at_lans(session: AsyncSession, endpoints: Collection[str], at: datetime) -> list[tuple[str, str, str, str]]:
+    """Endpoint, device, kind and address of the leases at these LANs that have not expired."""
+    query = select(LeaseRow.endpoint, LeaseRow.device, LeaseRow.kind, LeaseRow.address)
+    rows = await session.execute(query.where(LeaseRow.endpoint.in_(endpoints), LeaseRow.expires_at > at))
+    return [(endpoint, device, kind, address) for endpoint, device, kind, address in rows]
+
+
 async def any_expired(session: AsyncSession, at: datetime) -> bool:
     """Whether there is a lease whose time is over."""
     return await session.scalar(select(LeaseRow.id).where(LeaseRow.expires_at <= at).limit(1)) is not None

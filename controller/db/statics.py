@@ -32,6 +32,12 @@ async def of(session: AsyncSession, endpoint: str) -> dict[str, Static]:
     return {row.address: Static(row.name, row.address, row.mac) for row in rows}
 
 
+async def at_lans(session: AsyncSession, endpoints: Collection[str]) -> list[tuple[str, str, str]]:
+    """Endpoint, name and address of the hosts of these LANs."""
+    query = select(StaticRow.endpoint, StaticRow.name, StaticRow.address).where(StaticRow.endpoint.in_(endpoints))
+    return [(endpoint, name, address) for endpoint, name, address in await session.execute(query)]
+
+
 async def numbers(session: AsyncSession, endpoint: str) -> set[int]:
     """The pairs of a LAN in which hosts are."""
     query = select(PairRow.number).join(StaticRow, StaticRow.pair == PairRow.id).where(StaticRow.endpoint == endpoint)
