@@ -66,14 +66,27 @@ class NeighbourTest:
 
 
 @dataclass(frozen=True)
+class MoveProfile:
+    """A VM and the link that it moves over: megabytes (a million bytes) of memory in use, written anew a second, and of
+    disk that is not there yet; Mbit/s that the link carries."""
+
+    memory_mb: float
+    dirty_mb_per_second: float = 1.0
+    bandwidth_mbps: float = 100.0
+    disk_mb: float = 0.0
+
+
+@dataclass(frozen=True)
 class MoveTest:
-    """What becomes of a VM whose device was seen elsewhere. Predictions that are None nobody can make."""
+    """What becomes of a VM whose device was seen elsewhere. Predictions that are None nobody can make. With a `profile`
+    `rtt_ms` is the round trip before the move, and the predictions are the model's."""
 
     name: str
     expect: Decision
     neighbour: Literal["possible", "stale", "not"] = "possible"
     rtt_ms: float | None = None
     migration_seconds: float | None = None
+    profile: MoveProfile | None = None
     initiation_seconds: float | None = None
     can_synthesise: bool = True
 

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from controller.core.moves import Prospect, Relation, decide
 from controller.core.policy import Policy, PolicyError
 from controller.core.policy.document import Path
 from controller.core.policy.promises import AddressTest, MoveTest, NeighbourTest, PathTest, PolicyTest
 from controller.core.policy.strangers import SUGGESTIONS
 from controller.core.policy.words import closest
-from controller.core.promises import addresses, neighbours, paths
+from controller.core.promises import addresses, moves, neighbours, paths
 from controller.core.promises.region import Absent, Finding, Region, Unknown
 
 
@@ -79,13 +78,4 @@ def _prove(test: PolicyTest, region: Region) -> Finding:
         case NeighbourTest():
             return neighbours.prove(test, region)
         case MoveTest():
-            return _move(test, region)
-
-
-def _move(test: MoveTest, region: Region) -> Finding:
-    """Everything it needs is in the test and in the policy."""
-    prospect = Prospect(
-        Relation(test.neighbour), test.rtt_ms, test.migration_seconds, test.initiation_seconds, test.can_synthesise
-    )
-    verdict = decide(region.intent.policy.migration, prospect)
-    return Finding(verdict.course == test.expect, test.expect, verdict.course.value, verdict.reasons)
+            return moves.prove(test, region)

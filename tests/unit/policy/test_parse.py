@@ -165,6 +165,22 @@ def test_what_is_refused_and_where(text: str, line: int, column: int, words: str
             "look at 90000 pairs of endpoints",
             "",
         ),
+        (
+            "vcps: {}\ntests: [{move: {rtt_ms: 9, migration_seconds: 9, profile: {memory_mb: 9}, is: move}}]\n",
+            3,
+            47,
+            "the profile's to say: give one of the two",
+            "",
+        ),
+        ("vcps: {}\ntests: [{move: {profile: {memory_mb: 9}, is: move}}]\n", 3, 17, "a profile needs rtt_ms", ""),
+        ("vcps: {}\ntests: [{move: {rtt_ms: 9, profile: {}, is: move}}]\n", 3, 28, "lacks the key 'memory_mb'", ""),
+        (
+            "vcps: {}\ntests: [{move: {rtt_ms: 9, profile: {memory_mb: 9, bandwidth_mpbs: 9}, is: move}}]\n",
+            3,
+            52,
+            "did you mean 'bandwidth_mbps'?",
+            "bandwidth_mbps",
+        ),
         ("vcps: {}\ntests: [{move: {is: flee}}]\n", 3, 21, "must be move or synthesise or stay, not 'flee'", ""),
     ],
 )

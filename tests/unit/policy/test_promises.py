@@ -185,6 +185,26 @@ P, F, W, S = Outcome.PASSED, Outcome.FAILED, Outcome.WRONG, Outcome.SKIPPED
         ("move: {rtt_ms: 500, migration_seconds: 30, is: move}", F, "a new VM takes 20 s"),
         ("move: {rtt_ms: 500, migration_seconds: 30, initiation_seconds: 40, is: move}", P, "a new VM takes 40 s"),
         ("move: {rtt_ms: 10, neighbour: stale, is: synthesise}", P, "stale"),
+        ("move: {rtt_ms: 20, profile: {memory_mb: 512}, is: move}", P, "the RTT during the move, 120 ms, is below"),
+        (
+            "move: {rtt_ms: 20, profile: {memory_mb: 512}, is: stay}",
+            F,
+            "at 12.5 MB/s it is copied in 44.6 s and 2 rounds",
+        ),
+        ("move: {rtt_ms: 60, profile: {memory_mb: 512}, is: synthesise}", P, "the move takes 44.9"),
+        (
+            "move: {rtt_ms: 60, profile: {memory_mb: 192, bandwidth_mbps: 300}, is: move}",
+            P,
+            "during the move, 111.848 ms, is below",
+        ),
+        ("move: {rtt_ms: 60, profile: {memory_mb: 9, disk_mb: 300}, is: synthesise}", P, "the move takes 25"),
+        (
+            "move: {rtt_ms: 60, profile: {memory_mb: 512, dirty_mb_per_second: 40}, is: synthesise}",
+            P,
+            "slowed down by 80 %",
+        ),
+        ("move: {rtt_ms: 60, profile: {memory_mb: 512, dirty_mb_per_second: 1e6}, is: synthesise}", P, "never comes"),
+        ("move: {rtt_ms: 1001, profile: {memory_mb: 9}, is: synthesise}", P, "above 1000 ms"),
         ("move: {rtt_ms: 2000, can_synthesise: false, is: stay}", P, "above 1000 ms"),
     ],
 )

@@ -7,7 +7,15 @@ from typing import Any
 from controller.core.policy.document import Path
 from controller.core.policy.errors import PolicyError
 from controller.core.policy.policy import Policy
-from controller.core.policy.promises import AddressTest, Coordinates, MoveTest, NeighbourTest, PathTest, PolicyTest
+from controller.core.policy.promises import (
+    AddressTest,
+    Coordinates,
+    MoveProfile,
+    MoveTest,
+    NeighbourTest,
+    PathTest,
+    PolicyTest,
+)
 from controller.core.policy.sections.access import WITH_PORTS, protocol
 from controller.core.policy.words import closest
 
@@ -44,7 +52,9 @@ def _test(kind: str, test: Mapping[str, Any], number: int) -> PolicyTest:
                 **{key: data[key] for key in _NEIGHBOUR if key in data},
             )
         case "move":
-            return MoveTest(name, data["is"], **{key: value for key, value in data.items() if key != "is"})
+            given = {key: value for key, value in data.items() if key not in ("is", "profile")}
+            profile = MoveProfile(**data["profile"]) if "profile" in data else None
+            return MoveTest(name, data["is"], **given, profile=profile)
     return PathTest(
         name,
         kind == "reachable",
@@ -84,7 +94,7 @@ def errors(policy: Policy) -> Iterator[PolicyError]:
             case NeighbourTest():
                 yield from _neighbour(policy, (*at, "neighbour"), test)
             case MoveTest():
-                pass
+                yield from _move(policy, (*at, "move"), test)
     if pairs > MOST_PAIRS:
         yield policy.error(("tests",), f"the tests look at {pairs} pairs of endpoints; {MOST_PAIRS} are allowed")
 
@@ -132,3 +142,12 @@ def _neighbour(policy: Policy, at: Path, test: NeighbourTest) -> Iterator[Policy
         yield policy.error((*at, "to"), f"'{test.source}' is where it comes from: name another cloudlet")
     if not measured and test.expect in ("possible", "stale") and placed:
         yield policy.error((*at, "is"), f"'{test.expect}' is said of what was measured: give rtt_ms")
+
+
+def _move(policy: Policy, at: Path, test: MoveTest) -> Iterator[PolicyError]:
+    if test.profile is None:
+        return
+    if test.migration_seconds is not None:
+        yield policy.error((*at, "migration_seconds"), "how long it takes is the profile's to say: give one of the two")
+    if test.rtt_ms is None:
+        yield policy.error((*at, "profile"), "a profile needs rtt_ms: the round trip before the move")
