@@ -1,5 +1,5 @@
 """`make soak-move`: one VM moves to and fro under load, over and over: a stream over MPTCP of which every byte is
-checked, and memory that is written all the while. After every move the memory is checked, and what the move has left
+checked, memory and a disk that are written all the while. After every move both are checked, and what the move has left
 at either cloudlet and of addresses (`faults/census.py`)."""
 
 import argparse
@@ -23,13 +23,12 @@ from lab.region import Region
 from lab.rest import Json, Rest
 from lab.throughput import STALL_MS, Series, stall
 
-TOPOLOGY = ROOT / "lab/topologies/move.yaml"
-POLICY = ROOT / "lab/topologies/soak.policy.yaml"
+TOPOLOGY = ROOT / "lab/topologies/soak.yaml"
 ENDPOINTS = ("c2-lan", "c1-lan")
 DOWN, UP = 1_000_000, 200_000
 """Bytes a second."""
 
-WRITTEN = ("memory", "start", "mib=32", "rate=2")
+WRITTEN = {"memory": ("start", "mib=32", "rate=2"), "disk": ("start", "mib=8", "rate=1")}
 RTT_MS = 20.0
 """Between the two cloudlets."""
 
@@ -66,7 +65,7 @@ def main() -> int:
     with region.occupied(), Rest(timeout=60) as rest:
         region.build(print)
         region.enrol(print)
-        rest.apply_policy(POLICY.read_text(), POLICY.name)
+        region.apply_policy(print)
         region.lease(print)
         region.boot(print)
         turns, verdict, wrong = soak(region, rest, arguments.moves)
@@ -87,15 +86,17 @@ def soak(region: Region, rest: Rest, moves: int) -> tuple[list[Turn], work.Strea
     stream = work.Stream(region.namespace("m1"), where, LAB / "soak-move.csv", down=DOWN, up=UP)
     ended: list[tuple[Json, Json]] = []
     try:
-        work.ask(region.namespace("m1"), where, WRITTEN)
+        for what, words in WRITTEN.items():
+            work.ask(region.namespace("m1"), where, (what, *words))
         for number in range(moves):
             move = _moved(rest, ENDPOINTS[number % 2])
             vm = rest.get("/vms/v1")
             ended.append((move, vm))
             print(f"{number + 1:4} {move['state']} to {move['destination']} after {move['seconds']:.1f} s", flush=True)
-            checked = work.ask(region.namespace("m1"), vm["address"], ["memory", "verdict"])
-            if checked["wrong"] or not checked["checked"]:
-                wrong.append(f"after {move['name']}: memory {checked}")
+            for what in WRITTEN:
+                checked = work.ask(region.namespace("m1"), vm["address"], [what, "verdict"])
+                if checked["wrong"] or not checked["checked"]:
+                    wrong.append(f"after {move['name']}: {what} {checked}")
             wrong += [f"after {move['name']}: {line}" for line in _left(region, rest, before, move)]
     finally:
         verdict = stream.verdict()
