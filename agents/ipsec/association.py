@@ -15,13 +15,15 @@ Section = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class Association:
     """All IKE_SAs of one connection, and what they carry. `up`: a CHILD_SA takes traffic; `coming`: an IKE_SA is being
-    made; `age`: how many whole seconds ago the newest one was established, for which the peer proved its name.
+    made; `admitted`: the peer has been let in; `age`: how many whole seconds ago the newest IKE_SA was made, or had new
+    keys, which proves nothing.
 
     `ike` and `esp` are the proposals of the newest ones; `keyed` seconds ago the keys of traffic were made, and in
     `rekey` seconds they are made anew. `traffic` is that of each CHILD_SA that is there now, by its number."""
 
     up: bool = False
     coming: bool = False
+    admitted: bool = False
     age: int | None = None
     ike: str = ""
     esp: str = ""
@@ -35,12 +37,13 @@ def association(ikes: Sequence[Section]) -> Association:
     children = [child for ike in ikes for child in ike["child-sas"].values()]
     carrying = [child for child in children if _text(child, "state") in _CARRIES]
     newest = max(carrying, key=lambda child: int(child["uniqueid"]), default=None)
-    proved = min((ike for ike in ikes if "established" in ike), key=lambda ike: int(ike["established"]), default=None)
+    made = min((ike for ike in ikes if "established" in ike), key=lambda ike: int(ike["established"]), default=None)
     return Association(
         up=newest is not None,
         coming=any(_text(ike, "state") in _BEING_MADE for ike in ikes),
-        age=_number(proved, "established"),
-        ike=_proposal(proved, "prf-alg"),
+        admitted=any(_text(ike, "state") not in _BEING_MADE for ike in ikes),
+        age=_number(made, "established"),
+        ike=_proposal(made, "prf-alg"),
         esp=_proposal(newest),
         keyed=_number(newest, "install-time"),
         rekey=_number(newest, "rekey-time"),

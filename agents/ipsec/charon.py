@@ -15,12 +15,13 @@ import vici
 import vici.exception
 
 from agents.ipsec.association import Association, association
-from agents.ipsec.connections import CHILD, PREFIX, Connection
+from agents.ipsec.connections import CHILD, PREFIX, PROOF, Connection
 from agents.ipsec.credentials import Credentials
 from agents.ipsec.reasons import tells
 
 _PATIENCE = 5.0  # seconds that an answer may take
-_CHANGES = frozenset({"ike-updown", "child-updown"})
+_OURS = (PREFIX, PROOF)
+_IKE, _CHILD = "ike-updown", "child-updown"
 _LOG, _LINE = "log", ("ikesa-name", "ikesa-uniqueid", "msg")
 _GARBLED = (vici.exception.SessionException, vici.exception.DeserializationException)
 T = TypeVar("T")
@@ -72,9 +73,9 @@ class Charon:
         """Takes its SAs away, without waiting for the peer; its traps stay. None is no error."""
         await self._ask(lambda session: _terminate(session, name, force="yes"))
 
-    async def prove(self, name: str) -> None:
+    async def replace(self, name: str) -> None:
         """Begins to make its IKE_SAs anew, beside those that there are, with everything proved again (RFC 7296, section
-        2.8.3), and does not wait for it. None is no error."""
+        2.8.3), and does not wait for it. None is no error. What is on its way meanwhile may be lost."""
 
         def tell(session: Any) -> None:
             with suppress(vici.exception.CommandException):
@@ -84,18 +85,18 @@ class Charon:
 
     async def initiate(self, name: str) -> None:
         """Begins to make SAs, and does not wait for them."""
+        await self._ask(lambda session: _initiate(session, ike=name, child=CHILD))
 
-        def tell(session: Any) -> None:
-            for _ in session.initiate({"ike": name, "child": CHILD, "timeout": "-1"}):
-                pass
-
-        await self._ask(tell)
+    async def prove(self, name: str) -> None:
+        """Begins to make an IKE_SA without a child, in which both ends prove their names, and does not wait for it. One
+        of that name that is there is taken for it."""
+        await self._ask(lambda session: _initiate(session, ike=name))
 
     async def connections(self) -> frozenset[str]:
         """The names of our connections."""
         return await self._ask(
             lambda session: frozenset(
-                name for found in session.list_conns() for name in found if name.startswith(PREFIX)
+                name for found in session.list_conns() for name in found if name.startswith(_OURS)
             )
         )
 
@@ -106,27 +107,36 @@ class Charon:
             found: dict[str, list[Mapping[str, Any]]] = {}
             for each in session.list_sas():
                 for name, ike in each.items():
-                    if name.startswith(PREFIX):
+                    if name.startswith(_OURS):
                         found.setdefault(name, []).append(ike)
             return {name: association(ikes) for name, ikes in found.items()}
 
         return await self._ask(tell)
 
     async def watch(
-        self, opened: Callable[[], None], changed: Callable[[], None], failed: Callable[[str, str, str], None]
+        self,
+        opened: Callable[[], None],
+        changed: Callable[[], None],
+        proved: Callable[[str], None],
+        failed: Callable[[str, str, str], None],
     ) -> None:
-        """Calls `opened` once charon is there, `changed` when SAs come or go, and `failed` when it says why one
-        does not: with the name of a connection of ours, the number of the IKE_SA, and the line. Ends by CharonAway."""
+        """Calls `opened` once charon is there, `changed` when SAs come or go, and, with the name of a connection of
+        ours, `proved` when its peer has proved its name: by an IKE_SA that is new, and not for new keys of an old one
+        (ike-rekey). `failed` when charon says why one does not come: with that name, the number of the IKE_SA, and the
+        line. Ends by CharonAway."""
         loop = asyncio.get_running_loop()
         link = await asyncio.to_thread(self._connect, None)
         opened()
 
         def heard(kind: bytes, said: Mapping[str, bytes]) -> None:
-            if kind.decode() in _CHANGES:
+            if kind.decode() != _LOG:
+                for name in said if kind.decode() == _IKE and said.get("up") == b"yes" else ():
+                    if name.startswith(_OURS):
+                        loop.call_soon_threadsafe(proved, name)
                 loop.call_soon_threadsafe(changed)
                 return
             name, number, line = (said.get(k, b"").decode(errors="replace") for k in _LINE)
-            if name.startswith(PREFIX) and tells(line):
+            if name.startswith(_OURS) and tells(line):
                 loop.call_soon_threadsafe(failed, name, number, line)
 
         listening = asyncio.create_task(asyncio.to_thread(_listen, link, heard))
@@ -173,8 +183,13 @@ class Charon:
 
 def _listen(link: socket.socket, heard: Callable[[bytes, Mapping[str, bytes]], None]) -> None:
     with suppress(OSError, RuntimeError, *_GARBLED):  # the connection is over, or the loop is
-        for kind, said in vici.Session(link).listen([*_CHANGES, _LOG]):
+        for kind, said in vici.Session(link).listen([_IKE, _CHILD, _LOG]):
             heard(kind, said)
+
+
+def _initiate(session: Any, **what: str) -> None:
+    for _ in session.initiate({**what, "timeout": "-1"}):
+        pass
 
 
 def _terminate(session: Any, name: str, force: str = "no") -> None:

@@ -5,6 +5,9 @@ keeps IKE and ESP themselves out of the tunnel is `daemon.py`'s.
 
 Neither certificates nor authorities are in here but names alone: a certificate that is renewed changes no connection,
 and so disturbs no tunnel.
+
+Names are proved when a tunnel begins, and later by a connection of its own, which carries nothing: an IKE_SA with a new
+tunnel in it would be used by the other end while this one still looks at its certificate, and what came by it be lost.
 """
 
 from collections.abc import Mapping
@@ -14,7 +17,10 @@ from typing import Any
 from agents.ipsec.tunnel import Intent, Peer
 
 PREFIX = "weft-"
-"""How the names of our connections begin; others' are left alone."""
+"""How the names of the connections begin that are tunnels."""
+
+PROOF = "weft+"
+"""And of those by which names are proved beside them. Others' are left alone."""
 
 CHILD = "vtep"
 """The one child of every connection."""
@@ -28,10 +34,8 @@ ESP = ("aes256gcm16-aes128gcm16-x25519-ecp384-ecp256", "chacha20poly1305-x25519-
 DPD = 5
 """Seconds of silence after which a peer is asked whether it is there; see also daemon.py's retransmissions."""
 
-REAUTHENTICATE = 7200
-"""Seconds after which both have to prove their names again, with all keys new; a tenth of it later the tunnel ends. So
-none outlives a certificate by more. The new IKE_SA is there before the old one goes (daemon.py's `make_before_break`).
-The end that does not lead asks a quarter later, if the leader has not."""
+_HOURS = 4
+"""After which an IKE_SA has new keys; an hour more at the end that does not lead, so that both do not begin at once."""
 
 Connection = Mapping[str, Any]
 
@@ -41,32 +45,59 @@ def name(peer: Peer) -> str:
     return f"{PREFIX}{peer.cloudlet}"
 
 
+def proof(tunnel: str) -> str:
+    """The connection by which the peer of that tunnel proves its name."""
+    return f"{PROOF}{tunnel.removeprefix(PREFIX)}"
+
+
+def proves(connection: str) -> str:
+    """The tunnel whose peer has proved its name when this connection is established: its own, or the one beside it."""
+    return f"{PREFIX}{connection.removeprefix(PROOF)}" if connection.startswith(PROOF) else connection
+
+
 def leads(intent: Intent, peer: Peer) -> bool:
     """Whether this end of the two begins. If both did there would be two tunnels, and one too many."""
     return int(ip_address(intent.vtep)) < int(ip_address(peer.vtep))
 
 
 def connections(intent: Intent) -> dict[str, Connection]:
-    """By name."""
-    return {name(peer): _connection(intent, peer) for peer in intent.peers}
+    """Those that are tunnels, by name."""
+    return {name(peer): _tunnel(intent, peer) for peer in intent.peers}
 
 
-def _connection(intent: Intent, peer: Peer) -> Connection:
-    leader = leads(intent, peer)
+def proofs(intent: Intent) -> dict[str, Connection]:
+    """Those by which names are proved beside the tunnels, by name. What has no child carries nothing (RFC 6023)."""
+    return {proof(name(peer)): _proof(intent, peer) for peer in intent.peers}
+
+
+def _ike(intent: Intent, peer: Peer, identity: str) -> dict[str, Any]:
+    """What both have in common. `identity` says as what the names are shown."""
     return {
         "version": "2",
         "local_addrs": [intent.vtep],
         "remote_addrs": [peer.vtep],
-        "local": {"auth": "pubkey", "id": f"fqdn:{intent.cloudlet}"},
-        "remote": {"auth": "pubkey", "id": f"fqdn:{peer.cloudlet}"},
+        "local": {"auth": "pubkey", "id": identity + intent.cloudlet},
+        "remote": {"auth": "pubkey", "id": identity + peer.cloudlet},
         "proposals": list(IKE),
-        "rekey_time": "0s",
-        "reauth_time": f"{REAUTHENTICATE if leader else REAUTHENTICATE * 5 // 4}s",
+        "reauth_time": "0s",
         "dpd_delay": f"{DPD}s",
-        "keyingtries": "0" if leader else "1",
-        "unique": "replace",
         "mobike": "no",
         "encap": "yes",
+    }
+
+
+def _proof(intent: Intent, peer: Peer) -> Connection:
+    """The subject of the certificate tells the peer which of the two is meant."""
+    return {**_ike(intent, peer, "CN="), "rekey_time": "0s", "keyingtries": "1", "unique": "never"}
+
+
+def _tunnel(intent: Intent, peer: Peer) -> Connection:
+    leader = leads(intent, peer)
+    return {
+        **_ike(intent, peer, "fqdn:"),
+        "rekey_time": f"{_HOURS if leader else _HOURS + 1}h",
+        "keyingtries": "0" if leader else "1",
+        "unique": "replace",
         "children": {
             CHILD: {
                 "mode": "tunnel",

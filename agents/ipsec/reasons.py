@@ -3,13 +3,16 @@
 import re
 from collections.abc import Collection
 
+REFUSED = "received AUTHENTICATION_FAILED"
+"""In a line of an attempt that the peer has refused."""
+
 _SENTENCES = {
     r"certificate was revoked": "the peer's certificate is revoked",
     r"(subject|issuer) certificate invalid": "the peer's certificate is not valid now",
     r"no issuer certificate found": "the peer's certificate is of an authority that is not trusted here",
     r"no private key found": "there is no private key that fits the certificate",
     r"no trusted .* public key found|constraint check failed|signature validation": "the peer has not proved its name",
-    r"received AUTHENTICATION_FAILED": "the peer does not take this cloudlet's certificate",
+    REFUSED: "the peer does not take this cloudlet's certificate",
     r"received NO_PROPOSAL_CHOSEN|no matching proposal found": "no proposal in common",
     r"received TS_UNACCEPTABLE|no matching CHILD_SA config": "the peer does not want this tunnel",
     r"unable to (add|install) ": "ESP cannot be set up here",

@@ -6,16 +6,16 @@ there is no SA, the guard (guard.py) and the traps keep VXLAN from leaving.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from agents.backoff import Backoff
 from agents.ipsec.association import Association
 from agents.ipsec.charon import Charon, CharonAway, CharonError
-from agents.ipsec.connections import Connection, connections, leads, name
+from agents.ipsec.connections import PROOF, Connection, connections, leads, name, proof, proofs, proves
 from agents.ipsec.credentials import Credentials, CredentialsError, read
 from agents.ipsec.doubt import Act, Doubts
-from agents.ipsec.reasons import Reasons
+from agents.ipsec.reasons import REFUSED, Reasons
 from agents.ipsec.traffic import Meter
 from agents.ipsec.tunnel import Intent, Peer, State
 
@@ -27,6 +27,7 @@ charon that has been killed since."""
 
 _INTERVAL = 5.0  # seconds between looks at charon and at the credentials' files, without an event
 _WATCH = 1.0  # seconds between looks at peers that have to prove their names again
+_LINGER = 2  # seconds after which a proof is taken away: the other end has seen it by then
 _BREATH = 0.03  # seconds after each look: with many peers SAs come in bursts, and every look is at all of them
 _NOTHING = Association()
 
@@ -81,7 +82,7 @@ class Strongswan:
         """Watches charon and keeps it, until it is away; says why. Not by a TaskGroup: one that ends by an error of its
         own may lose a cancellation from outside."""
         work = [
-            asyncio.create_task(self._charon.watch(self._work.set, self._work.set, self._failed)),
+            asyncio.create_task(self._charon.watch(self._work.set, self._work.set, self._proved, self._failed)),
             asyncio.create_task(self._keep(backoff)),
         ]
         try:
@@ -104,7 +105,8 @@ class Strongswan:
                 backoff.reset()
                 await asyncio.sleep(_BREATH)
             soonest = min((at for at, _ in self._due.values()), default=float("inf"))
-            pause = min(_WATCH if self._doubts else _INTERVAL, max(0.0, soonest - _now()))
+            interval = _WATCH if self._doubts.active(_now()) else _INTERVAL
+            pause = min(interval, max(0.0, soonest - _now()))
             try:
                 async with asyncio.timeout(pause):
                     await self._work.wait()
@@ -113,7 +115,8 @@ class Strongswan:
 
     async def _converge(self, intent: Intent) -> None:
         """One pass: what charon has too much, what it lacks, who has to be called."""
-        wanted = connections(intent)
+        tunnels, beside = connections(intent), proofs(intent)
+        wanted = tunnels | beside
         present = await self._charon.connections()
         found = await self._charon.associations()
         for extra in sorted((present | found.keys()) - wanted.keys()):
@@ -122,13 +125,11 @@ class Strongswan:
             self._told.pop(extra, None)
         problem = None
         try:
-            problem = await self._identify(found)
-            for each in sorted(wanted) if self._told_identity is not None else ():
-                if self._told.get(each) != wanted[each] or each not in present:
-                    await self._charon.load(each, wanted[each])
-                    self._told[each] = wanted[each]
-            await self._doubt(intent, found)
+            problem = await self._identify(intent, found)
+            await self._load(tunnels, present)
             await self._call(intent, found)
+            await self._load(beside, present)  # tunnels do not wait for them
+            await self._doubt(found)
         except CharonAway:
             raise
         except CharonError as error:
@@ -137,7 +138,13 @@ class Strongswan:
         if self._note_states(found):
             self._changed()
 
-    async def _identify(self, found: Mapping[str, Association]) -> str | None:
+    async def _load(self, wanted: Mapping[str, Connection], present: Collection[str]) -> None:
+        for each in sorted(wanted) if self._told_identity is not None else ():
+            if self._told.get(each) != wanted[each] or each not in present:
+                await self._charon.load(each, wanted[each])
+                self._told[each] = wanted[each]
+
+    async def _identify(self, intent: Intent, found: Mapping[str, Association]) -> str | None:
         """As the files say now: they are replaced when a certificate is renewed, here or, for good, elsewhere. Returns
         what is wrong with them."""
         try:
@@ -150,16 +157,21 @@ class Strongswan:
         await self._charon.identify(identity)
         self._told_identity = identity
         if news:
-            self._doubts.begin(found, _now())
+            self._doubts.begin({each: leading for each, leading in _leading(intent).items() if each in found}, _now())
         return None
 
-    async def _doubt(self, intent: Intent, found: Mapping[str, Association]) -> None:
+    async def _doubt(self, found: Mapping[str, Association]) -> None:
         """Has names proved again, and ends the tunnels of those who do not."""
-        ages = {each: association.age for each, association in found.items()}
-        leading = {name(peer): leads(intent, peer) for peer in intent.peers}
-        for each, act in self._doubts.due(_now(), ages, leading):
+        shown = {each: association for each, association in found.items() if each.startswith(PROOF)}
+        for each, association in shown.items():
+            if association.age is not None and association.age >= _LINGER:
+                await self._charon.end(each)
+        admitted = {each for each, association in found.items() if association.admitted} - shown.keys()
+        for each, act in list(self._doubts.due(_now(), admitted, {proves(each) for each in shown})):
             if act is Act.ASK:
-                await self._charon.prove(each)
+                await self._charon.prove(proof(each))
+            elif act is Act.REPLACE:
+                await self._charon.replace(each)
             else:
                 log.warning("tunnel %s: ended, as its peer has not proved its name again", each)
                 await self._charon.end(each)
@@ -181,7 +193,16 @@ class Strongswan:
                 await self._charon.initiate(each)
             self._due[each] = _now() + backoff.delay(), backoff
 
+    def _proved(self, each: str) -> None:
+        leading = _leading(self._intent) if self._intent is not None else {}
+        self._doubts.proved(proves(each), leading.get(proves(each), True), _now())
+
     def _failed(self, each: str, attempt: str, line: str) -> None:
+        if each.startswith(PROOF):
+            if REFUSED in line:
+                self._doubts.refused(proves(each))
+                self._work.set()
+            return
         before = self._reasons.of(each)
         self._reasons.take(each, attempt, line)
         if self._reasons.of(each) != before:
@@ -225,6 +246,11 @@ class Strongswan:
             if problem is not None:
                 log.warning("%s", problem)
             self._changed()
+
+
+def _leading(intent: Intent) -> dict[str, bool]:
+    """Of each tunnel, whether this end leads."""
+    return {name(peer): leads(intent, peer) for peer in intent.peers}
 
 
 def _now() -> float:

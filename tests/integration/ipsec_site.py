@@ -19,6 +19,7 @@ from agents.fence import Nft
 from agents.identity import x509 as agent_x509
 from agents.identity.identity import CERTIFICATE, CHAIN, CRL, KEY
 from agents.ipsec import Intent, Peer
+from agents.ipsec.connections import PREFIX, PROOF
 from agents.ipsec.daemon import configuration
 from agents.ipsec.guard import guard
 from agents.ipsec.strongswan import Strongswan
@@ -173,7 +174,8 @@ class Site:
 
     def idle(self) -> bool:
         """Whether charon has neither connections nor SAs of ours."""
-        return "weft-" not in self.ask("--list-conns") + self.ask("--list-sas")
+        found = self.ask("--list-conns") + self.ask("--list-sas")
+        return PREFIX not in found and PROOF not in found
 
     def heard(self) -> int:
         """Frames that came out of the VXLAN device."""

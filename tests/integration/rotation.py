@@ -9,6 +9,7 @@ from pathlib import Path
 from agents.identity import x509
 from agents.identity.identity import CERTIFICATE, CHAIN
 from agents.ipsec import credentials
+from agents.ipsec.connections import PROOF
 from controller.trust.builtin import BuiltIn
 from lab import daemons
 from lab.paths import LAB
@@ -71,14 +72,18 @@ class Rotation:
         return all(len(credentials.read(identity).authorities) == number for identity in self.identities())
 
     def prove(self) -> None:
-        """Every tunnel is made anew beside itself, with what its ends have now, and so are the keys of its traffic."""
-        before = self.numbers()
+        """Both ends of every tunnel prove their names beside it, with what they have now; all keys are made anew."""
         for one, other in sorted(BOTH):
             if one < other:
-                self._ask(one, "--rekey", "--ike", f"weft-{other}", "--reauth")
-        until(lambda: all(self.numbers()[ends] > before[ends] for ends in BOTH), self.numbers, 20)
+                self._prove(one, other)
+                assert "rekey completed" in self._ask(one, "--rekey", "--ike", f"weft-{other}")
         for one, other in sorted(BOTH):
             assert "rekey completed" in self._ask(one, "--rekey", "--child", "vtep"), (one, other)
+
+    def _prove(self, one: str, other: str) -> None:
+        until(lambda: PROOF not in self._ask(one, "--list-sas"), "no proof of before", 20)
+        said = self._ask(one, "--initiate", "--ike", f"{PROOF}{other}")
+        assert f"{PROOF}{other}[" in said.partition("established")[0], said
 
     def numbers(self) -> dict[tuple[str, str], int]:
         """By both ends of a tunnel: charon's number of the newest IKE_SA, which is established."""

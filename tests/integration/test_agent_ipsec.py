@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agents.ipsec import mtu, strongswan
-from agents.ipsec.connections import CHILD, Connection, connections
+from agents.ipsec.connections import CHILD, PROOF, Connection, connections, proofs
 from agents.ipsec.daemon import DEAD
 from agents.ipsec.doubt import LIMIT
 from agents.ipsec.drops import drops
@@ -51,6 +51,11 @@ def trap(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> boo
 
 def _without_trap(connection: Connection) -> Mapping[str, Any]:
     return {**connection, "children": {CHILD: {**connection["children"][CHILD], "start_action": "none"}}}
+
+
+def proved(site: Site, peer: str) -> int:
+    """How often the peer has proved its name beside the tunnel."""
+    return site.log().count(f"authentication of 'CN={peer}' with")
 
 
 # --- Membership
@@ -99,27 +104,41 @@ async def test_who_cannot_prove_the_name_gets_no_tunnel(tmp_path: Path, fault: s
 
 
 async def test_who_cannot_prove_it_any_more_loses_the_tunnel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.ipsec.connections.REAUTHENTICATE", 4)
+    for name, seconds in (("EVERY", 4.0), ("PATIENCE", 4.0), ("AGAIN", 1.0)):
+        monkeypatch.setattr(f"agents.ipsec.doubt.{name}", seconds)
     async with sites(tmp_path) as two:
         await joined(two)
-        await asyncio.sleep(6)
-        assert two.one.up and two.two.up and two.one.log().count("authentication of 'c2'") > 1
+        keys = two.one.keys()
+        with two.chatter(0.005) as counted:
+            await eventually("proved twice", lambda: proved(two.one, "c2") > 1 and proved(two.two, "c1") > 1, 25)
+        assert all(lost == 0 for _, lost in counted.values()), counted
+        assert two.one.keys() == keys and two.one.up and two.two.up
         Authority("foreign").issue("c2", two.two.identity)
         await eventually("taken in", two.two.renewed, 15)
-        await eventually("down", two.one.down, 15)
-        await asyncio.sleep(7)  # one that was being made meanwhile, with what c2 had before, has its 4 s
+        await eventually("down", two.one.down, 25)
+        await asyncio.sleep(4)
         assert two.one.down() and two.one.reaches(1) == 0
         two.authority.issue("c2", two.two.identity)
         await two.both_up()
 
 
-async def test_a_revoked_cloudlet_loses_its_tunnel(tmp_path: Path) -> None:
-    """Within the seconds that it has to prove its name in, and gets no other until it has another certificate."""
+@pytest.mark.parametrize("meanwhile", ["", "--rekey --ike weft-c1"], ids=["still", "new-keys"])
+async def test_a_revoked_cloudlet_loses_its_tunnel(tmp_path: Path, meanwhile: str) -> None:
+    """Within the seconds that it has to prove its name in, and gets no other until it has another certificate. That it
+    makes new keys again and again proves nothing."""
     async with sites(tmp_path) as two:
         await joined(two)
+
+        def down() -> bool:
+            made = two.two.ask(meanwhile) if meanwhile and two.one.up else ""
+            rekeyed.append("rekey completed" in made)
+            return two.one.down()
+
+        rekeyed: list[bool] = []
         two.authority.revoke("c2", two.one.identity)
         two.one.tunnels.look()
-        await eventually("down", two.one.down, LIMIT + 3)
+        await eventually("down", down, LIMIT + 3)
+        assert any(rekeyed) is bool(meanwhile)
         await asyncio.sleep(4)
         assert two.one.down() and two.one.reaches(1) == 0
         two.authority.issue("c2", two.two.identity)
@@ -139,19 +158,43 @@ async def test_a_revoked_cloudlet_that_keeps_silent_loses_it_as_well(tmp_path: P
 
 
 async def test_others_prove_their_names_and_go_on(tmp_path: Path) -> None:
-    """When somebody else's certificate is revoked; both hear of it. A packet that is on its way while the old tunnel
-    goes may be lost."""
+    """When somebody else's certificate is revoked; both hear of it. Nothing is lost."""
     async with sites(tmp_path) as two:
         two.authority.issue("c9", tmp_path / "c9")
         await joined(two)
-        with two.chatter() as counted:
+        keys = two.one.keys()
+        with two.chatter(0.002) as counted:
             two.authority.revoke("c9", two.one.identity, two.two.identity)
             for site in (two.one, two.two):
                 site.tunnels.look()
             await asyncio.sleep(LIMIT + 3)
         assert two.one.up and two.two.up
-        assert all(lost <= 2 for _, lost in counted.values()), counted
-        assert two.one.log().count("authentication of 'c2'") == 2, "once for the tunnel, and once again"
+        assert all(answered > 1500 and lost == 0 for answered, lost in counted.values()), counted
+        assert two.one.keys() == keys and two.one.log().count("authentication of 'c2'") == 1
+        assert proved(two.one, "c2") == proved(two.two, "c1") == 1
+        assert PROOF not in two.one.ask("--list-sas"), "it is gone when it has been seen"
+
+
+async def test_a_peer_of_an_earlier_release_proves_its_name_in_its_own_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It refuses proofs beside the tunnel, and gets another tunnel in the place of the first."""
+
+    def earlier(intent: Intent) -> dict[str, Connection]:
+        return proofs(intent) if intent.cloudlet == "c1" else {}
+
+    monkeypatch.setattr(strongswan, "proofs", earlier)
+    async with sites(tmp_path) as two:
+        two.authority.issue("c9", tmp_path / "c9")
+        await joined(two)
+        two.authority.revoke("c9", two.one.identity)
+        two.one.tunnels.look()
+        await asyncio.sleep(LIMIT + 3)
+        assert two.one.up and two.two.up and two.one.reaches() == 3
+        assert proved(two.one, "c2") == 0 and two.one.log().count("authentication of 'c2'") == 2
+        two.authority.revoke("c2", two.one.identity)
+        two.one.tunnels.look()
+        await eventually("down", two.one.down, LIMIT + 3)
 
 
 # --- Nothing leaves in the clear
@@ -277,6 +320,8 @@ async def test_new_keys_under_traffic(tmp_path: Path) -> None:
         with two.wire(PLAIN) as plain, two.chatter(0.002) as counted:
             for site, what in (
                 (two.one, "--child vtep"),
+                (two.one, "--ike weft-c2"),
+                (two.two, "--ike weft-c1"),
                 (two.one, "--ike weft-c2 --reauth"),
                 (two.two, "--ike weft-c1 --reauth"),
                 (two.two, "--child vtep"),

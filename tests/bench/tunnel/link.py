@@ -115,7 +115,7 @@ async def rekeys(two: Sites, count: int, seconds: float) -> tuple[int, int, int]
         for number in range(count):
             await asyncio.sleep(seconds / (count + 1))
             site = (two.one, two.two)[number % 2]
-            what = "--child vtep" if number % 4 < 2 else f"--ike weft-{site.other} --reauth"
+            what = "--child vtep" if number % 4 < 2 else f"--ike weft-{site.other}"
             made += "rekey completed" in await asyncio.to_thread(site.ask, f"--rekey {what}")
         await asyncio.sleep(seconds / (count + 1))
     return made, sum(answered for answered, _ in counted.values()), sum(lost for _, lost in counted.values())

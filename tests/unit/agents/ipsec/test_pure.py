@@ -2,13 +2,15 @@
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.ipsec import Intent, Peer, intent, mtu
-from agents.ipsec.connections import CHILD, ESP, IKE, PREFIX, connections, leads, name
+from agents.ipsec.association import association
+from agents.ipsec.connections import CHILD, ESP, IKE, PREFIX, connections, leads, name, proof, proofs, proves
 from agents.ipsec.credentials import CredentialsError, read
 from agents.ipsec.daemon import DEAD, configuration
 from agents.ipsec.guard import guard
@@ -56,6 +58,27 @@ def test_a_peer_has_to_prove_its_own_name() -> None:
     assert connection["remote"] == {"auth": "pubkey", "id": "fqdn:c2"}
     assert connection["children"][CHILD]["remote_ts"] == ["192.0.2.2/32"]
     assert name(Peer("c2", "192.0.2.2")) == "weft-c2"
+
+
+def test_a_proof_beside_the_tunnel_is_of_the_same_name_and_carries_nothing() -> None:
+    one, other = Peer("c1", "192.0.2.1"), Peer("c2", "192.0.2.2")
+    (here,) = proofs(Intent("c1", "192.0.2.1", (other,))).values()
+    ((there_name, there),) = proofs(Intent("c2", "192.0.2.2", (one,))).items()
+    assert (here["local"]["id"], here["remote"]["id"]) == ("CN=c1", "CN=c2")
+    assert (there["remote"]["id"], there["local"]["id"]) == ("CN=c1", "CN=c2")
+    assert "children" not in here and here["unique"] == "never", "it takes no other's place"
+    assert there_name == proof("weft-c1") and proves(there_name) == proves("weft-c1") == "weft-c1"
+
+
+def test_new_keys_of_an_ike_sa_are_no_proof_and_no_way_out_of_doubt() -> None:
+    def ike(state: str, **more: str) -> dict[str, Any]:
+        return {"state": state, "child-sas": {}, **more}
+
+    assert not association([ike("CONNECTING")]).admitted
+    made = association([ike("ESTABLISHED", established="4000")])
+    assert made.admitted and made.age == 4000
+    while_keys_are_made = association([ike("REKEYING")])
+    assert while_keys_are_made.admitted and while_keys_are_made.age is None
 
 
 @pytest.mark.parametrize("proposal", [*IKE, *ESP])
