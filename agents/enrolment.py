@@ -7,9 +7,9 @@ from pathlib import Path
 from agents.backoff import Backoff
 from agents.controller import Controller, ControllerAway, ControllerRefused
 from agents.identity import Identity
-from agents.identity.x509 import Unfit
+from agents.identity.x509 import Foreign, Unfit
 from agents.state import State
-from controller.wire.enrolments import EnrolmentRequest
+from controller.wire.enrolments import Enrolment, EnrolmentRequest
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ async def credential(
     if controller.tls and not fingerprint and identity.trusted is None:
         raise EnrolmentError(
             f"token_file {token_file}: does not say whom to trust, and identity/authorities.pem is not in the state "
-            "directory; make a token with a controller that serves agents over TLS, or put its root there"
+            "directory; make a token with a controller that issues certificates, or put its root there"
         )
     proposed = state.proposed()
     csr = identity.request(again=proposed is not None)
@@ -44,9 +44,10 @@ async def credential(
     backoff, waiting = Backoff(), False
     while True:
         try:
-            if controller.tls and fingerprint:
+            if fingerprint:
                 await identity.meet(fingerprint)
             enrolment = await controller.enrol(request)
+            _take(identity, enrolment)  # before the credential counts: nothing is kept from who is another
         except Unfit as unfit:
             raise EnrolmentError(f"the controller is not the one that the token is from: {unfit}") from unfit
         except ControllerRefused as refused:
@@ -58,10 +59,17 @@ async def credential(
             await asyncio.sleep(backoff.delay())
             continue
         state.save_credential(enrolment.credential)
-        if enrolment.certified is not None:
-            try:
-                identity.take(enrolment.certified)
-            except Unfit as unfit:  # it is asked for again
-                log.warning("the first certificate is of no use: %s", unfit)
         log.info("enrolled as %s (%s)", enrolment.cloudlet, enrolment.state)
         return enrolment.credential
+
+
+def _take(identity: Identity, enrolment: Enrolment) -> None:
+    """Keeps the first certificate, if one came along. Raises Foreign if it leads to a root that is not trusted."""
+    if enrolment.certified is None:
+        return
+    try:
+        identity.take(enrolment.certified)
+    except Foreign:
+        raise
+    except Unfit as unfit:  # it is asked for again
+        log.warning("the first certificate is of no use: %s", unfit)

@@ -12,7 +12,7 @@ from agents.backoff import Backoff
 from agents.controller import Controller, ControllerAway, ControllerRefused
 from agents.identity import lifetimes, x509
 from agents.identity.tls import context
-from agents.identity.x509 import Unfit, Validity
+from agents.identity.x509 import Foreign, Unfit, Validity
 from agents.state import State, StateError
 from controller.wire.certificates import Authorities, CertificateRequest, Certified, Revocations
 
@@ -45,12 +45,12 @@ class Identity:
 
     @property
     def trusted(self) -> str | None:
-        """Whom the controller's certificate has to come from, PEM."""
+        """Whom all certificates have to come from: the controller's, and those that it issues, PEM."""
         return self._files.read(AUTHORITIES) or self._files.read(CHAIN)
 
     async def meet(self, fingerprint: str) -> None:
-        """Trusts the controller by what a token says of its root. Raises ControllerAway and ControllerRefused, and
-        Unfit if whoever answers knows of no such root."""
+        """Trusts the controller by what a token says of its root: over HTTP at least the certificates that it issues.
+        Raises ControllerAway and ControllerRefused, and Unfit if whoever answers knows of no such root."""
         self._files.write(AUTHORITIES, x509.pinned((await self._controller.authorities()).authorities, fingerprint))
         self._secure()
 
@@ -79,10 +79,12 @@ class Identity:
         return x509.request(key, self._cloudlet)
 
     def take(self, certified: Certified) -> None:
-        """Keeps what the controller has issued. Raises Unfit if it is not what was asked for."""
+        """Keeps what the controller has issued. Raises Unfit if it is not what was asked for, and Foreign if it leads
+        to another root than those that are trusted: over HTTP there may be none, if the token named none."""
         validity = x509.check(self._key(), certified.certificate, certified.chain, self._cloudlet)
-        if self._controller.tls and not x509.roots(certified.chain) <= x509.roots(self.trusted or ""):
-            raise Unfit("the chain leads to a root that is not trusted here")
+        trusted = self.trusted
+        if (self._controller.tls or trusted) and not x509.roots(certified.chain) <= x509.roots(trusted or ""):
+            raise Foreign("the chain leads to a root that is not trusted here")
         self._files.write(CHAIN, certified.chain)
         self._files.write(CERTIFICATE, certified.certificate)
         self.validity = validity

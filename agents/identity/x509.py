@@ -25,6 +25,10 @@ class Unfit(Exception):  # noqa: N818 - it says what is
     """A certificate, or a key, that is of no use here; the message says why."""
 
 
+class Foreign(Unfit):
+    """Certificates that lead to a root which is not trusted here."""
+
+
 @dataclass(frozen=True)
 class Validity:
     """From when to when a certificate is good."""

@@ -282,7 +282,7 @@ async def _row(region: Region, name: str) -> CloudletRow:
 async def _invitation(region: Region, name: str, token: str, response: Response) -> Invitation:
     row = await _row(region, name)
     response.headers["ETag"] = etags.etag(row)
-    if region.listener is not None and region.certificates.authority is not None:
+    if region.certificates.authority is not None:
         token = tokens.pinned(token, region.certificates.authority.fingerprint)
     return Invitation(**_shown(row, region), token=token, token_expires_at=row.token_expires_at)
 

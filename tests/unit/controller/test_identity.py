@@ -65,7 +65,7 @@ async def test_an_agent_gets_its_certificate_and_renews_it(
     async with start(authority=root, certificate_seconds=10) as controller:
         _door, one, _state = await agent(controller, tmp_path)
         first = files(tmp_path)
-        assert sorted(first) == ["certificate.pem", "chain.pem", "key.pem"]
+        assert sorted(first) == ["authorities.pem", "certificate.pem", "chain.pem", "key.pem"]
         folder = tmp_path / "state/identity"
         assert folder.stat().st_mode & 0o777 == 0o700
         assert all(file.stat().st_mode & 0o777 == 0o600 for file in folder.iterdir())
@@ -130,7 +130,7 @@ async def test_after_approval_it_asks_at_once(start: Start, tmp_path: Path, monk
     monkeypatch.setattr(identity, "_FIRST", 60.0)
     async with start(authority=authority(tmp_path)) as controller:
         _door, one, _state = await agent(controller, tmp_path, approval=True)
-        assert sorted(files(tmp_path)) == ["key.pem"] and one.validity is None
+        assert sorted(files(tmp_path)) == ["authorities.pem", "key.pem"] and one.validity is None
         async with running(one):
             await asyncio.sleep(0.2)
             assert one.validity is None and one.problem is None
