@@ -11,6 +11,6 @@ RUN pip install --no-cache-dir -c constraints.txt -e '.[controller,cli,postgres]
 USER weft
 WORKDIR /var/lib/weft
 VOLUME /var/lib/weft
-EXPOSE 8080
+EXPOSE 8080 8443
 ENV PYTHONUNBUFFERED=1
 ENTRYPOINT ["weft-controller"]

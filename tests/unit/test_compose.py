@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 
 from agents import settings as agent_settings
 from agents.leases.journal import PROOFS
-from controller.settings import Settings
+from controller.settings import Settings, read_secret
 from lab import daemons
 from tests import sandbox
 
@@ -99,18 +99,56 @@ def test_the_route_servers_are_a_pair_that_differs_only_in_itself() -> None:
     assert re.sub("|".join(swapped), lambda found: swapped[found[0]], one) == two
 
 
-def test_the_controller_understands_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def controller_settings(monkeypatch: pytest.MonkeyPatch, given: dict[str, str]) -> Settings:
+    """What a controller of the file makes of its environment, with `given` in that of the compose tool."""
     environment = dict(SERVICES["controller"]["environment"])
     assert {name.removeprefix("WEFT_").lower() for name in environment} <= set(Settings.model_fields)
     for name, value in environment.items():
-        monkeypatch.setenv(name, re.sub(r"\$\{\w+:-(.*)\}", r"\1", value))
-    settings = Settings()
+        monkeypatch.setenv(
+            name, re.sub(r"\$\{(\w+):-(.*)\}", lambda found: given.get(found[1]) or found[2], str(value))
+        )
+    return Settings()
+
+
+def test_the_controller_understands_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = controller_settings(monkeypatch, {})
+    assert settings.agent_listen is None and not settings.agent_tls_only and settings.session_secret_file is None
     for server in settings.route_servers:
         assert SERVICES[server.name]["networks"]["fabric"]["ipv4_address"] == server.address
         assert server.control == f"http://{server.address}:9179"
         assert f"--listen={server.address}:179" in SERVICES[server.name]["command"]
     mounted = {f"/run/secrets/{secret}" for secret in SERVICES["controller"]["secrets"]}
     assert {str(settings.admin_token_file), str(settings.route_server_token_file)} <= mounted
+
+
+def test_agents_are_served_over_tls_when_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what deploy/README.md says: the port is published, the secret mounted, and the agent's file has the URL."""
+    described = (ROOT / "deploy/README.md").read_text()
+    given = dict(re.findall(r"^ {6}(WEFT_\w+)=(\S+)$", described, re.MULTILINE))
+    assert set(given) == {"WEFT_AUTHORITY", "WEFT_AGENT_LISTEN", "WEFT_AGENT_TLS_ONLY", "WEFT_SESSION_SECRET_FILE"}
+    settings = controller_settings(monkeypatch, given)
+    assert settings.agent_listen is not None and settings.agent_tls_only
+    port, service = settings.agent_listen.rpartition(":")[2], SERVICES["controller"]
+    assert f"${{WEFT_AGENT_PUBLISH:-127.0.0.1}}:{port}:{port}" in service["ports"] and "WEFT_AGENT_PUBLISH" in described
+    assert any(line[0] == "EXPOSE" and port in line for line in instructions(ROOT / "deploy/controller.Dockerfile"))
+    assert str(settings.session_secret_file) in {f"/run/secrets/{secret}" for secret in service["secrets"]}
+    text = (ROOT / "deploy/agent.toml").read_text()
+    instead = re.sub(r"^(controller = .*)\n# (controller = .*)$", r"\2", text, flags=re.MULTILINE)
+    url = agent_settings.Settings.model_validate(tomllib.loads(instead)).controller[0]
+    assert (url.scheme, url.port) == ("https", int(port))
+    assert url.host == service["networks"]["fabric"]["ipv4_address"]
+
+
+def test_the_secret_of_sessions_is_one_that_a_controller_takes(tmp_path: Path) -> None:
+    """As make-secrets makes it: long enough, and for its owner alone."""
+    made = (ROOT / "deploy/make-secrets").read_text()
+    random = re.search(r"^random\(\) .*$", made, re.MULTILINE)
+    assert random is not None and "umask 077" in made
+    chown = next(line for line in made.splitlines() if line.startswith("chown 10001 "))
+    assert f"secrets/{Path(COMPOSE['secrets']['session_secret']['file']).name}" in chown.split()
+    script = f"umask 077\n{random[0]}\nrandom >session-secret"
+    subprocess.run(["sh", "-euc", script], cwd=tmp_path, check=True)
+    assert read_secret(tmp_path / "session-secret", "WEFT_SESSION_SECRET_FILE")
 
 
 def test_the_agent_understands_its_file() -> None:
