@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.audit import Answer, bill, exit_code, licences, secrets, shipped, vulnerabilities
+from tests.audit import Answer, bill, debian, exit_code, licences, secrets, shipped, vulnerabilities
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,10 +21,12 @@ def main() -> int:
     python, go = shipped.distributions(), shipped.modules(ROOT / "build/bin")
     of = {name: licences.of_distribution(name) for name in python}
     of |= {f"{path} {version}": licences.of_module(path, version) for path, version in go.items()}
-    count = bill.make(options.tools, ROOT, options.output / "sbom.json", python, go)
+    further, installed = debian.packages(ROOT / "deploy")
+    count = bill.make(options.tools, ROOT, options.output / "sbom.json", python, go, further)
     answers = [
         vulnerabilities.python(python, options.tools / "pip-audit", options.output),
-        vulnerabilities.go(ROOT / "routeserver"),
+        vulnerabilities.go(ROOT / "build/bin"),
+        installed,
         licences.judged(of),
         secrets.repo(ROOT),
         Answer("bill of materials", notes=(f"{count} components in {options.output / 'sbom.json'}",)),

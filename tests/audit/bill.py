@@ -1,4 +1,5 @@
-"""The bill of materials: CycloneDX 1.6 JSON of what is shipped, by cyclonedx-py; Go's modules as the programs say."""
+"""The bill of materials: CycloneDX 1.6 JSON of what is shipped, by cyclonedx-py; Go modules as the programs say, Debian
+packages as apt says."""
 
 import json
 import subprocess
@@ -17,31 +18,35 @@ sys.exit(str(wrong) if wrong else 0)
 """
 
 
-def make(tools: Path, root: Path, to: Path, python: dict[str, str], go: dict[str, str]) -> int:
+def make(
+    tools: Path, root: Path, to: Path, python: dict[str, str], go: dict[str, str], further: list[dict[str, Any]]
+) -> int:
     """Writes it, has it checked against the standard's schema, and gives the number of components. Raises
     CalledProcessError."""
     command = [str(tools / "cyclonedx-py"), "environment", "--pyproject", str(root / "pyproject.toml")]
     said = subprocess.run(
         [*command, "--of", "JSON", "-o", "-", sys.executable], capture_output=True, text=True, check=True
     )
-    document = merged(json.loads(said.stdout), python, go)
+    document = merged(json.loads(said.stdout), python, go, further)
     to.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     subprocess.run([str(tools / "python"), "-c", VALIDATE, str(to)], check=True)
     return len(document["components"])
 
 
-def merged(document: dict[str, Any], python: dict[str, str], go: dict[str, str]) -> dict[str, Any]:
-    """The environment's bill without what is not shipped, and with Go's modules."""
+def merged(
+    document: dict[str, Any], python: dict[str, str], go: dict[str, str], further: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The environment's bill without what is not shipped, with Go's modules and `further` components."""
     kept = [each for each in document["components"] if normal(each["name"]) in python]
     modules = [
         {"type": "library", "bom-ref": f"pkg:golang/{path}@{version}", "name": path, "version": version,
          "purl": f"pkg:golang/{path}@{version}"}
         for path, version in go.items()
     ]  # fmt: skip
-    there = {each["bom-ref"] for each in [*kept, *modules]} | {document["metadata"]["component"]["bom-ref"]}
+    there = {each["bom-ref"] for each in [*kept, *modules, *further]} | {document["metadata"]["component"]["bom-ref"]}
     dependencies = [
         {**each, "dependsOn": [on for on in each.get("dependsOn", []) if on in there]}
         for each in document.get("dependencies", [])
         if each["ref"] in there
     ]
-    return {**document, "components": kept + modules, "dependencies": dependencies}
+    return {**document, "components": kept + modules + further, "dependencies": dependencies}

@@ -6,6 +6,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 from tests.audit import Answer
+from tests.audit.shipped import STANDARD
 
 ALLOWED = re.compile(
     r"MIT|BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla Public|LGPL|Lesser General|Unlicense|HPND|Zlib"
@@ -38,10 +39,18 @@ def of_distribution(name: str) -> str:
 
 def of_module(path: str, version: str) -> str:
     """By the text of the licence in the module's own files; empty if there is none that is known."""
+    if path == STANDARD:
+        return _of_files(Path(_go_env("GOROOT")))
     escaped = re.sub(r"[A-Z]", lambda letter: f"!{letter[0].lower()}", path)
-    cache = Path(subprocess.run(["go", "env", "GOMODCACHE"], capture_output=True, text=True, check=True).stdout.strip())
-    files = sorted((cache / f"{escaped}@{version}").glob("*"))
-    for file in (each for each in files if each.name.lower().startswith(("licen", "copying"))):
+    return _of_files(Path(_go_env("GOMODCACHE")) / f"{escaped}@{version}")
+
+
+def _go_env(name: str) -> str:
+    return subprocess.run(["go", "env", name], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _of_files(folder: Path) -> str:
+    for file in (each for each in sorted(folder.glob("*")) if each.name.lower().startswith(("licen", "copying"))):
         text = " ".join(file.read_text(errors="replace").split())
         for name, words in TEXTS.items():
             if words in text:

@@ -12,7 +12,11 @@ EXTRAS = ("controller", "agent", "cli", "libvirt", "postgres")
 
 PROGRAMS = ("weft-routeserver", "gobgpd", "gobgp")
 
-_MODULE = re.compile(r"^\t(?:dep|=>)\t(\S+)\t(v\S+)")
+STANDARD = "stdlib"
+"""Go's standard library, as the Go vulnerability database calls it."""
+
+_MODULE = re.compile(r"^\t(?:mod|dep|=>)\t(\S+)\t(v\S+)")
+_TOOLCHAIN = re.compile(r"^/.*: go(\d\S*)")
 
 
 def distributions() -> dict[str, str]:
@@ -46,6 +50,14 @@ def normal(name: str) -> str:
 
 def modules(programs: Path) -> dict[str, str]:
     """Paths and versions of the modules that are built into the Go programs, by `go version -m`."""
-    paths = [str(programs / name) for name in PROGRAMS]
+    paths = [str((programs / name).absolute()) for name in PROGRAMS]
     said = subprocess.run(["go", "version", "-m", *paths], capture_output=True, text=True, check=True).stdout
-    return dict(sorted({found[1]: found[2] for line in said.splitlines() if (found := _MODULE.match(line))}.items()))
+    return of_go_version(said)
+
+
+def of_go_version(said: str) -> dict[str, str]:
+    """What it says of programs; the standard library has its toolchain's version, the oldest if there are several."""
+    found = {(line[1], line[2]) for each in said.splitlines() if (line := _MODULE.match(each))}
+    toolchains = [line[1] for each in said.splitlines() if (line := _TOOLCHAIN.match(each))]
+    oldest = min(toolchains, key=lambda version: [int(number) for number in re.findall(r"\d+", version)])
+    return dict(sorted(found)) | {STANDARD: oldest}

@@ -1,14 +1,19 @@
-"""Known vulnerabilities: of Python distributions by pip-audit, of Go code that is called by govulncheck. Each answer
-says what its database was not asked about, instead of that nothing is known."""
+"""Known vulnerabilities: of Python distributions by pip-audit, of Go programs, with the standard library in them, by
+govulncheck. Each answer says what its database was not asked about, instead of that nothing is known."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 from tests.audit import Answer
+from tests.audit.shipped import PROGRAMS
 
 GOVULNCHECK = "golang.org/x/vuln/cmd/govulncheck@v1.1.4"
+GOVULNDB = "https://vuln.go.dev"
+"""The database that is asked, unless the environment's variable of that name has another: `file:///…` is a copy."""
+
 TIMEOUT = 300
 
 
@@ -37,26 +42,36 @@ def of_pip_audit(said: str, complaint: str) -> Answer:
     return Answer(question, found, unasked if known else ("all of them: none were named",))
 
 
-def go(source: Path) -> Answer:
-    """Asks the Go vulnerability database about code that is called."""
-    return of_govulncheck(*_run(["go", "run", GOVULNCHECK, "-format", "json", "./cmd/..."], source))
+def go(programs: Path) -> Answer:
+    """Asks the Go vulnerability database about each program that is shipped, as it was built."""
+    database = os.environ.get("GOVULNDB") or GOVULNDB
+    command = ["go", "run", GOVULNCHECK, "-mode", "binary", "-format", "json", "-db", database]
+    return of_govulncheck({name: _run([*command, str(programs / name)], programs) for name in PROGRAMS}, database)
 
 
-def of_govulncheck(said: str, complaint: str) -> Answer:
-    """What its stream of JSON objects means; a database that was asked says when it was last changed."""
-    question = "vulnerabilities of Go modules (govulncheck)"
-    messages, decoder, rest = [], json.JSONDecoder(), said.strip()
-    while rest.startswith("{"):
-        message, end = decoder.raw_decode(rest)
-        messages.append(message)
-        rest = rest[end:].lstrip()
-    if complaint or not any("config" in each for each in messages):
-        return Answer(question, unasked=(f"all of them: {complaint or 'it said nothing'}",))
-    called = {each["finding"]["osv"] for each in messages if "finding" in each and _called(each["finding"])}
-    return Answer(question, tuple(sorted(called)))
+def of_govulncheck(said: dict[str, tuple[str, str]], database: str) -> Answer:
+    """What its streams of JSON objects mean, by program, each with what it complained of."""
+    found, unasked = list[str](), dict[str, list[str]]()
+    for name, (stream, complaint) in said.items():
+        messages, decoder, rest = list[dict[str, Any]](), json.JSONDecoder(), stream.strip()
+        while rest.startswith("{"):
+            message, end = decoder.raw_decode(rest)
+            messages.append(message)
+            rest = rest[end:].lstrip()
+        if complaint or not any("config" in each for each in messages):
+            unasked.setdefault(complaint or "it said nothing", []).append(name)
+        called = {each["finding"]["osv"] for each in messages if "finding" in each and _called(each["finding"])}
+        found += [f"{name}: {each}" for each in sorted(called)]
+    return Answer(
+        "vulnerabilities of Go programs (govulncheck)",
+        tuple(found),
+        tuple(f"{', '.join(names)}: {complaint}" for complaint, names in unasked.items()),
+        (f"{', '.join(said)}; {database}",),
+    )
 
 
 def _called(finding: dict[str, Any]) -> bool:
+    """Whether a function of it is in the program, not only its module."""
     return any("function" in frame for frame in finding.get("trace", []))
 
 

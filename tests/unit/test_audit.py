@@ -2,17 +2,19 @@
 
 import base64
 import json
+import os
 import secrets as random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.audit import Answer, exit_code
+from tests.audit import Answer, debian, exit_code, vulnerabilities
 from tests.audit.bill import merged
+from tests.audit.debian import Package
 from tests.audit.licences import judged
 from tests.audit.secrets import repo, scan
-from tests.audit.shipped import distributions
+from tests.audit.shipped import PROGRAMS, distributions, of_go_version
 from tests.audit.vulnerabilities import of_govulncheck, of_pip_audit
 
 ROOT = Path(__file__).parents[2]
@@ -39,9 +41,69 @@ def test_what_govulncheck_says() -> None:
     config = json.dumps({"config": {"scanner_name": "govulncheck"}}, indent=2)
     called = json.dumps({"finding": {"osv": "GO-1", "trace": [{"module": "m", "function": "f"}]}}, indent=2)
     there = json.dumps({"finding": {"osv": "GO-2", "trace": [{"module": "m"}]}})
-    assert of_govulncheck(f"{config}\n{called}\n{there}\n{called}\n", "").found == ("GO-1",)
-    assert of_govulncheck(config, "") == Answer("vulnerabilities of Go modules (govulncheck)")
-    assert of_govulncheck(config, "no such host").unasked and of_govulncheck("", "").unasked
+    said = {"a": (f"{config}\n{called}\n{there}\n{called}\n", ""), "b": (config, "")}
+    answer = of_govulncheck(said, "file:///db")
+    assert (answer.found, answer.unasked, answer.notes) == (("a: GO-1",), (), ("a, b; file:///db",))
+    away = {"a": (config, "no such host"), "b": (config, "no such host"), "c": ("", ""), "d": (config, "")}
+    answer = of_govulncheck(away, "x")
+    assert (answer.found, answer.unasked) == ((), ("a, b: no such host", "c: it said nothing"))
+
+
+@pytest.mark.parametrize("database", [None, "file:///srv/vulndb"])
+def test_every_go_program_is_asked_about_at_the_database_that_is_wanted(
+    database: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `go` of the test's own writes down what it was asked to do."""
+    (tmp_path / "go").write_text('#!/bin/sh\necho "$*" >>"$ASKED"\necho \'{"config": {}}\'\n')
+    (tmp_path / "go").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("ASKED", str(tmp_path / "asked"))
+    monkeypatch.setenv("GOVULNDB", database or "")
+    answer = vulnerabilities.go(tmp_path)
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert answer.unasked == () and "gobgpd" in answer.notes[0]
+    assert [line.rpartition(" ")[2] for line in asked] == [str(tmp_path / name) for name in PROGRAMS]
+    assert all(f" -mode binary -format json -db {database or 'https://vuln.go.dev'} " in line for line in asked)
+
+
+def test_go_programs_say_what_is_in_them() -> None:
+    said = "/b/one: go1.26.8\n\tmod\tweft/routeserver\t(devel)\n\tdep\texample.org/m\tv1.2.3\th1:x\n"
+    said += "/b/two: go1.9.12\n\tmod\texample.org/two\tv4.8.0\th1:x\n"
+    assert of_go_version(said) == {"example.org/m": "v1.2.3", "example.org/two": "v4.8.0", "stdlib": "1.9.12"}
+
+
+def test_what_the_images_install() -> None:
+    found = {image.name: image for image in debian.images(ROOT / "deploy")}
+    assert {name: image.base for name, image in found.items()} == {
+        "agent": "debian:12-slim",
+        "controller": "python:3.12-slim",
+        "routeserver": "debian:12-slim",
+    }
+    assert {"frr", "nftables", "strongswan-charon"} <= set(found["agent"].named)
+    assert found["agent"].backports == debian.QEMU and not found["routeserver"].backports
+    assert " ".join(debian.QEMU) in (ROOT / "lab/qemu").read_text()
+    assert found["controller"].named == found["routeserver"].named == ()
+
+
+def test_debian_packages_in_the_bill() -> None:
+    said = "Inst libc6 (2.36-9+deb12u14 Debian:12.15/oldstable [amd64])\nConf libc6 (2.36-9+deb12u14 x [amd64])\n"
+    said += "Inst frr [8.0] (1:8.4-1~a Debian:12.15/oldstable, Debian-Security:12 [amd64])\n"
+    packages = debian.of_apt(said)
+    assert packages == {Package("libc6", "2.36-9+deb12u14", "amd64"), Package("frr", "1:8.4-1~a", "amd64")}
+    made = debian.components({"agent": packages, "rs": set()}, [debian.Image("agent", "debian:12-slim", ())])
+    assert [each["purl"] for each in made] == [
+        "pkg:deb/debian/frr@1:8.4-1~a?arch=amd64",
+        "pkg:deb/debian/libc6@2.36-9%2Bdeb12u14?arch=amd64",
+        "pkg:docker/debian@12-slim",
+    ]
+    assert made[0]["properties"] == [{"name": "weft:image", "value": "agent"}]
+
+
+def test_an_image_of_which_nothing_is_known_was_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debian, "_release", lambda: {"VERSION_ID": "99", "VERSION_CODENAME": "x"})
+    found, answer = debian.packages(ROOT / "deploy")
+    assert [each["type"] for each in found] == ["container", "container"]
+    assert len(answer.unasked) == 2 and "this machine is Debian 99" in answer.unasked[0]
 
 
 def test_licences() -> None:
@@ -79,7 +141,7 @@ def test_the_bill_has_what_is_shipped_and_nothing_else() -> None:
     components = [{"name": name, "bom-ref": name, "version": "1"} for name in ("Jinja2", "pytest")]
     links = [{"ref": "weft", "dependsOn": ["Jinja2", "pytest"]}, {"ref": "pytest"}]
     document = {"metadata": {"component": {"bom-ref": "weft"}}, "components": components, "dependencies": links}
-    bill = merged(document, {"jinja2": "1"}, {"example.org/m": "v1.2.3"})
-    assert [each["name"] for each in bill["components"]] == ["Jinja2", "example.org/m"]
+    bill = merged(document, {"jinja2": "1"}, {"example.org/m": "v1.2.3"}, [{"name": "frr", "bom-ref": "deb"}])
+    assert [each["name"] for each in bill["components"]] == ["Jinja2", "example.org/m", "frr"]
     assert bill["components"][1]["purl"] == "pkg:golang/example.org/m@v1.2.3"
     assert bill["dependencies"] == [{"ref": "weft", "dependsOn": ["Jinja2"]}]

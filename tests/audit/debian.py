@@ -1,0 +1,133 @@
+"""Debian packages in the images: what their Dockerfiles install, and all that this brings along, in the versions that
+apt would install now. Of what an image is built on its name is all that is known here."""
+
+import re
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tests.audit import Answer
+
+QEMU = ("qemu-system-x86", "qemu-utils")
+"""What lab/qemu installs, from the backports of the suite."""
+
+TIMEOUT = 120
+_INST = re.compile(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) .*\[(\w+)\]\)")
+
+
+@dataclass(frozen=True, order=True)
+class Package:
+    """`name`, `version` and `architecture` as dpkg knows them."""
+
+    name: str
+    version: str
+    architecture: str
+
+
+@dataclass(frozen=True)
+class Image:
+    """`base` is what its last stage is built on, `named` what that installs by name, `backports` from there."""
+
+    name: str
+    base: str
+    named: tuple[str, ...]
+    backports: tuple[str, ...] = ()
+
+
+def images(deploy: Path) -> list[Image]:
+    """As the Dockerfiles say."""
+    return [image(path.stem, path.read_text()) for path in sorted(deploy.glob("*.Dockerfile"))]
+
+
+def image(name: str, dockerfile: str) -> Image:
+    """As its Dockerfile says."""
+    text = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", dockerfile, flags=re.MULTILINE))
+    last = text[text.rindex("FROM ") :]
+    base = last.split(maxsplit=2)[1]
+    named: list[str] = []
+    for command in re.findall(r"apt-get install([^\n&]*)", last):
+        named += [word for word in shlex.split(command) if not word.startswith("-")]
+    return Image(name, base, tuple(named), QEMU if "RUN weft-qemu" in last else ())
+
+
+def listed(image: Image) -> set[Package]:
+    """All that is in it, as this machine's apt knows it. Raises Unknown."""
+    here = _release()
+    if image.base != f"debian:{here['VERSION_ID']}-slim":
+        raise Unknown(f"it is built on {image.base}, and this machine is Debian {here['VERSION_ID']}")
+    found = _apt(["?essential", *image.named])
+    if image.backports:
+        later = _apt(["-t", f"{here['VERSION_CODENAME']}-backports", *image.backports])
+        there = {package.name for package in found}
+        found |= {package for package in later if package.name not in there}
+    return found
+
+
+class Unknown(Exception):  # noqa: N818 - it says what is
+    """What is in an image could not be found out; the message says why."""
+
+
+def _release() -> dict[str, str]:
+    pairs = (line.partition("=") for line in Path("/etc/os-release").read_text().splitlines())
+    release = {key: value.strip('"') for key, _, value in pairs}
+    return {"VERSION_ID": "unknown", "VERSION_CODENAME": "unknown"} | release
+
+
+def _apt(words: list[str]) -> set[Package]:
+    with tempfile.NamedTemporaryFile() as nothing:  # what is installed here is no matter
+        command = ["apt-get", "-s", "-qq", "-o", f"Dir::State::status={nothing.name}", "--no-install-recommends"]
+        try:
+            done = subprocess.run(
+                [*command, "install", *words], capture_output=True, text=True, timeout=TIMEOUT, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise Unknown(str(error)) from None
+    if done.returncode != 0 or not (found := of_apt(done.stdout)):
+        raise Unknown(f"apt-get: {(done.stderr.strip().splitlines() or ['no packages'])[-1]} (apt-get update?)")
+    return found
+
+
+def of_apt(said: str) -> set[Package]:
+    """What its simulation would install."""
+    return {Package(*found.groups()) for line in said.splitlines() if (found := _INST.match(line))}
+
+
+def components(of: dict[str, set[Package]], bases: Iterable[Image]) -> list[dict[str, Any]]:
+    """For a bill of materials: packages, with the images that have them, and what images are built on."""
+    found: list[dict[str, Any]] = []
+    for package in sorted(set().union(*of.values())):
+        version = quote(package.version, safe=":~")
+        purl = f"pkg:deb/debian/{quote(package.name)}@{version}?arch={package.architecture}"
+        where = [{"name": "weft:image", "value": name} for name, there in sorted(of.items()) if package in there]
+        found.append(
+            {"type": "library", "bom-ref": purl, "name": package.name, "version": package.version, "purl": purl,
+             "properties": where}
+        )  # fmt: skip
+    for base in sorted({each.base for each in bases}):
+        name, _, version = base.partition(":")
+        purl = f"pkg:docker/{name}@{version}"
+        found.append({"type": "container", "bom-ref": purl, "name": name, "version": version, "purl": purl})
+    return found
+
+
+def packages(deploy: Path) -> tuple[list[dict[str, Any]], Answer]:
+    """Components for the bill, and what is said of them. An image in which nothing is installed has its base alone."""
+    of, unasked, all_ = dict[str, set[Package]](), list[str](), images(deploy)
+    for each in all_:
+        if each.named or each.base.startswith("debian:"):
+            try:
+                of[each.name] = listed(each)
+            except Unknown as unknown:
+                unasked.append(f"image {each.name}: {unknown}")
+    found = components(of, all_)
+    bases = ", ".join(sorted({each.base for each in all_}))
+    count = sum(each["type"] == "library" for each in found)
+    notes = (
+        f"{count} listed, as an image built now has them; of what is in {bases} otherwise, the names of these alone",
+    )
+    return found, Answer("Debian packages of the images", unasked=tuple(unasked), notes=notes)
