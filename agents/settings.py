@@ -24,9 +24,10 @@ class BgpSettings(_Table):
 
 
 class GobgpSettings(_Table):
-    """Where the PE's gobgpd listens for gRPC (`host:port`); used by VPLS endpoints."""
+    """Where the PE's gobgpd listens for gRPC, used by VPLS endpoints: a socket (`unix:///path`, as gobgpd says it), or
+    `host:port`, where every user of this machine may read its keys and announce routes."""
 
-    api: str = Field(default="127.0.0.1:50051", pattern=r"^\S+:\d{1,5}$")
+    api: str = Field(default="unix:///run/weft-gobgpd/api.sock", pattern=r"^(unix:///[!-~]{1,106}|[^\s/]+:\d{1,5})$")
 
 
 class FrrSettings(_Table):

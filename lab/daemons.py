@@ -19,7 +19,6 @@ from lab.topology import Cloudlet, Topology
 FRR = Path("/usr/lib/frr")
 CHARON = Path("/usr/lib/ipsec/charon")
 BGP_PORT, CONTROL_PORT, REST_PORT, AGENT_PORT = 179, 9179, 8080, 8443
-GOBGP_API = "127.0.0.1:50051"
 
 
 def relay(arguments: list[str]) -> dict[str, Record]:
@@ -81,7 +80,10 @@ def controller(topology: Topology, plan: Plan) -> dict[str, Record]:
 def speakers(cloudlet: Cloudlet) -> dict[str, Record]:
     """The PE's daemons: gobgpd, or FRR's zebra and bgpd. They know nothing yet; the agent configures them."""
     if cloudlet.pe == "vpls":
-        argv = [str(BIN / "gobgpd"), "--api-hosts", GOBGP_API, "--log-level", "warn", "--pprof-disable"]
+        socket = gobgp_socket(cloudlet)
+        # What one that was killed has left would keep the next from starting.
+        argv = ["sh", "-c", 'umask 077 && rm -f "$0" && exec "$@"', str(socket), str(BIN / "gobgpd")]
+        argv += ["--api-hosts", f"unix://{socket}", "--log-level", "warn", "--pprof-disable", "--metrics-path="]
         return {f"{cloudlet.name}-gobgpd": _record(cloudlet.name, "gobgpd", argv)}
     run = frr_directory(cloudlet.name)
     # FRR keeps crash logs in /var/tmp/frr and leaves that directory behind: it gets a /var/tmp of its own, in the mount
@@ -112,6 +114,11 @@ def charon(cloudlet: Cloudlet) -> dict[str, Record]:
     return {f"{cloudlet.name}-charon": _record(cloudlet.name, "charon.out", argv, environment)}
 
 
+def gobgp_socket(cloudlet: Cloudlet) -> Path:
+    """Where its gobgpd listens for its agent."""
+    return _directory(cloudlet.name) / "gobgpd.sock"
+
+
 def vici(cloudlet: Cloudlet) -> Path:
     """Where its charon listens for its agent."""
     return LAB / cloudlet.name / "charon.vici"
@@ -128,7 +135,7 @@ def agent(cloudlet: Cloudlet, topology: Topology, plan: Plan) -> dict[str, Recor
         f'state_dir = "{directory / "state"}"',
     ]
     if cloudlet.pe == "vpls":
-        text += ["[gobgp]", f'api = "{GOBGP_API}"']
+        text += ["[gobgp]", f'api = "unix://{gobgp_socket(cloudlet)}"']
     else:
         text += ["[frr]", f'vty_dir = "{run}"', f'conf = "{run / "frr.conf"}"']
     if topology.ipsec:

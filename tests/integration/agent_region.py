@@ -164,7 +164,11 @@ class Region:
             assert response.status == 200, response.read()
 
     def start_gobgpd(self, n: int) -> None:
-        self.start(f"gobgpd{n}", f"pe{n}", str(GOBGPD), "--api-hosts", "127.0.0.1:50051", "-l", "warn")
+        self._gobgp_socket(n).unlink(missing_ok=True)
+        self.start(f"gobgpd{n}", f"pe{n}", str(GOBGPD), "--api-hosts", f"unix://{self._gobgp_socket(n)}", "-l", "warn")
+
+    def _gobgp_socket(self, n: int) -> Path:
+        return self.directory / f"gobgpd{n}.sock"
 
     def start_agent(self, n: int, further: str = "") -> None:
         """Within what its unit leaves it. `further` is added to its configuration."""
@@ -173,7 +177,8 @@ class Region:
         token.write_text(f"token-{name}\n")
         config.write_text(
             f'cloudlet = "{name}"\ncontroller = "http://{STUB[0]}:{STUB[1]}"\n'
-            f'token_file = "{token}"\nstate_dir = "{state}"\n{further}'
+            f'token_file = "{token}"\nstate_dir = "{state}"\n{further}\n'
+            f'[gobgp]\napi = "unix://{self._gobgp_socket(n)}"\n'
         )
         program = (sys.executable, "-m", "agents.main", "run", "--config", str(config))
         self.start(f"agent{n}", f"pe{n}", *sandbox.command("weft-agent", *program))

@@ -156,8 +156,24 @@ def test_the_agent_understands_its_file() -> None:
     address = SERVICES["controller"]["networks"]["fabric"]["ipv4_address"]
     assert str(settings.controller[0]) == f"http://{address}:8080/"
     assert f"/run/secrets/{SERVICES['agent']['secrets'][0]}" == str(settings.token_file)
-    assert settings.gobgp.api in SERVICES["gobgpd"]["command"]
+    assert f"--api-hosts {settings.gobgp.api} " in SERVICES["gobgpd"]["command"][0]
     assert all(str(settings.frr.vty_dir) in SERVICES[name]["command"] for name in ("zebra", "bgpd"))
+
+
+def test_gobgpds_api_is_a_socket_for_root_alone() -> None:
+    """Who may use it may read keys of sessions and announce routes. Unit, containers and the agent's default agree."""
+    socket = agent_settings.GobgpSettings().api
+    assert agent_settings.load(ROOT / "deploy/agent.toml").gobgp.api == socket
+    unit = sandbox.unit(ROOT / "deploy/systemd/weft-gobgpd.service")
+    assert f"--api-hosts {socket} " in unit["ExecStart"][0]
+    [directory] = unit["RuntimeDirectory"]
+    assert socket.startswith(f"unix:///run/{directory}/")
+    assert unit["RuntimeDirectoryMode"] == ["0700"] and unit["UMask"] == ["0077"]
+    assert "RuntimeDirectoryPreserve" not in unit, "what one that was killed has left keeps the next from starting"
+    for name in ("agent", "gobgpd"):
+        assert f"gobgpd:/run/{directory}" in SERVICES[name]["volumes"]
+    script = SERVICES["gobgpd"]["command"][0]
+    assert script.index("umask 077") < script.index(f"rm -f {socket.removeprefix('unix://')}") < script.index("exec ")
 
 
 def test_the_route_servers_options_are_those_of_the_lab() -> None:

@@ -17,7 +17,7 @@ def written(directory: Path, text: str) -> Path:
 
 def test_defaults_and_tables(tmp_path: Path) -> None:
     settings = load(written(tmp_path, GOOD))
-    assert settings.gobgp.api == "127.0.0.1:50051"
+    assert settings.gobgp.api == "unix:///run/weft-gobgpd/api.sock"
     settings = load(written(tmp_path, GOOD + '[gobgp]\napi = "127.0.0.1:1"\n[frr]\nvty_dir = "/v"\nconf = "/c"\n'))
     assert (settings.gobgp.api, settings.frr.vty_dir, settings.frr.conf) == ("127.0.0.1:1", Path("/v"), Path("/c"))
 
@@ -59,6 +59,9 @@ def test_tunnels_are_in_the_clear_unless_told_otherwise(tmp_path: Path) -> None:
         (GOOD + "[ipsec]\npath_mtu = 1300\n", "agent.toml: ipsec.path_mtu:"),
         (GOOD + "colour = 1\n", "agent.toml: colour:"),
         (GOOD + '[gobgp]\napi = "nowhere"\n', "agent.toml: gobgp.api:"),
+        (GOOD + '[gobgp]\napi = "unix://run/api.sock"\n', "agent.toml: gobgp.api:"),
+        (GOOD + f'[gobgp]\napi = "unix:///{"x" * 107}"\n', "agent.toml: gobgp.api:"),
+        (GOOD + '[gobgp]\napi = "/run/api.sock:1"\n', "agent.toml: gobgp.api:"),
         (GOOD + "[frr]\nvty_dir = 3\n", "agent.toml: frr.vty_dir:"),
     ],
 )
