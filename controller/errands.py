@@ -3,15 +3,14 @@ once, whenever the controller dies."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from ipaddress import ip_address
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from controller.berths import pairs_with
 from controller.borrowing import needed
 from controller.changes import Changes
 from controller.core import edits
-from controller.core.addresses import PlanError
 from controller.core.destinations import authorise, cut_off
 from controller.core.intent import Intent
 from controller.core.refusals import Refused, conflict
@@ -173,11 +172,6 @@ class Errands:
 
 async def hold(session: AsyncSession, intent: Intent, device: str, address: str, until: datetime) -> None:
     """Nobody else gets the pair of an address that the device or its VM has."""
-    for pair in await pairs.of_device(session, device):
-        lan = intent.endpoints.get(pair.endpoint)
-        try:
-            mine = lan is not None and lan.plan.index_of(ip_address(address)) == pair.number
-        except PlanError:
-            continue
-        if mine and (pair.held_until is None or pair.held_until < until):
+    for pair in await pairs_with(session, intent, device, address):
+        if pair.held_until is None or pair.held_until < until:
             pair.held_until = until

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.core.intent import Intent
-from controller.db import events, leases, pairs
+from controller.db import berths, events, leases, pairs
 from controller.db import vms as table
 from controller.db.base import now
 from controller.db.vms import STARTING, STOPPING, VmRow
@@ -89,5 +89,7 @@ async def _settle(session: AsyncSession, row: VmRow, state: MachineState | None,
     pair = await pairs.of(session, row.endpoint, row.device)
     lease = await leases.of(session, pair.id, "vm") if pair else None
     mac = row.machine["macs"][NICS.index("b" if row.serving == "b" else "a")]
-    if lease is not None and lease.expires_at > at and lease.mac in (mac, None):
+    if lease is not None and lease.expires_at > at and lease.mac in (mac, None) and lease.address != row.address:
+        if row.address is not None:
+            await berths.note(session, row.name)
         row.address = lease.address

@@ -165,7 +165,7 @@ def _region(settings: Settings) -> Region:
     replicas.hear[HELLO] = lambda who, words: replicas.tell("heard", leases.heard)
     moves = Moves(database, changes, agents, replicas, bell)
     vms = Vms(database, lambda: changes.intent, bell)
-    vms.order = moves.announce
+    vms.order, vms.berths = moves.announce, moves.work.set
 
     def lease_seconds(endpoint: str) -> int:
         return leases.seconds(changes.intent.endpoints[endpoint])

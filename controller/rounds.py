@@ -1,5 +1,5 @@
-"""The leader's part in moves: the clock, whose turn it is, and the controller's own errands. Each round looks at what
-is in the database, so that it does not matter who did the one before."""
+"""The leader's part in moves: the clock, whose turn it is, the controller's own errands, and berths. Each round looks
+at what is in the database, so that it does not matter who did the one before."""
 
 import asyncio
 import logging
@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 from ipaddress import ip_address
 
+from controller.berths import Berths
 from controller.changes import Changes
 from controller.core.admission import Journey, admitted
 from controller.core.intent import Intent
@@ -41,7 +42,7 @@ class Rounds:
 
     def __init__(self, database: Database, changes: Changes, leases: Leases, moves: Moves) -> None:
         self._database, self._changes, self._moves = database, changes, moves
-        self._errands = Errands(database, changes, leases)
+        self._errands, self._berths = Errands(database, changes, leases), Berths(database, changes)
 
     async def run(self) -> None:
         """The leader's rounds: works until cancelled."""
@@ -85,6 +86,7 @@ class Rounds:
                 due = now().timestamp() + 0.5
             if due is not None:
                 soonest = min(soonest, due - now().timestamp())
+        await self._berths.settle()
         return soonest
 
     async def _errands_of(self, saga: Saga) -> None:

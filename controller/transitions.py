@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from controller.core.berths import differs
 from controller.core.saga import Event, Note, Phase, Saga, advance
-from controller.db import events, leases, moves, pairs, vms
+from controller.db import berths, events, leases, moves, pairs, vms
 from controller.db.moves import MoveRow
 from controller.predictions import learn
 
@@ -20,6 +21,8 @@ async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime) 
     await _write_down(session, row, before, after, notes, at)
     if (before.placed, before.address, before.serving) != (after.placed, after.address, after.serving):
         await _settle(session, after, at)
+    if differs(before, after):
+        await berths.note(session, after.plan.machine.name)
     if after.swapped and not before.swapped:
         await _give_up(session, after)
     if after.phase.over and not before.phase.over:

@@ -6,14 +6,16 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.bell import Bell
+from controller.core.berths import full
 from controller.core.intent import Intent
 from controller.core.machines import is_a_machines
 from controller.core.refusals import conflict, invalid, missing
-from controller.db import devices, endpoints, events
+from controller.db import berths, devices, endpoints, events
 from controller.db import vms as table
 from controller.db.engine import Database, Lock, alone
 from controller.db.vms import STARTING, STOPPING, VmRow
 from controller.vm_clients import check_free, register
+from controller.wire.flavours import Flavour
 from controller.wire.machines import Machine, client_id
 
 IDLE = ("gone", "stopped")
@@ -30,6 +32,8 @@ class Vms:
         self._database, self._intent, self._bell = database, intent, bell
         self.order: Callable[[str], None] = lambda cloudlet: None
         """Tells a cloudlet's agent that there is something to do."""
+        self.berths: Callable[[], None] = lambda: None
+        """Tells the leader, if that is this controller, that berths are due."""
 
     async def add(self, machine: Machine, device: str, endpoint: str) -> None:
         """Records a VM for a device, at a LAN; it does not run yet. Whichever of its vNICs asks DHCP from now on gets
@@ -47,7 +51,11 @@ class Vms:
             if not await endpoints.there(session, [endpoint]):
                 raise invalid("endpoint", f"there is no endpoint {endpoint!r}")
             await check_free(session, machine, device)
+            evpn = self._intent().flavour(endpoint) is Flavour.EVPN
+            if evpn and (refused := full(endpoint, await table.count(session, endpoint))):
+                raise conflict(refused, "endpoint")
             await register(session, machine, device)
+            await berths.note(session, machine.name)
             session.add(
                 VmRow(name=machine.name, device=device, endpoint=endpoint, machine=machine.model_dump(mode="json"))
             )
@@ -58,6 +66,7 @@ class Vms:
             await self._database.transact(work)
         except IntegrityError as error:
             raise conflict("another VM or device has this name, MAC or client id") from error
+        self.berths()
         self._bell.ring()
 
     async def change(self, name: str, check: Check, amend: Callable[[Machine], Machine]) -> None:
@@ -110,8 +119,10 @@ class Vms:
             row = await (_there if force else _idle)(session, name, check, "removed")
             await devices.forget_client(session, row.device, client_id(name))
             await session.delete(row)
+            await berths.note(session, name)
             text = f"VM {name} of {row.device} was removed" + (f", {row.condition} as it was" if force else "")
             await events.add(session, "vm-removed", name, text, device=row.device, endpoint=row.endpoint)
+        self.berths()
         self._bell.ring()
 
 

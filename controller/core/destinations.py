@@ -1,5 +1,6 @@
 """Where a VM may be moved to, and why it cannot be moved at all. Pure."""
 
+from controller.core.berths import full
 from controller.core.intent import Intent, State
 from controller.core.refusals import conflict
 from controller.core.saga import Plan
@@ -29,6 +30,8 @@ def authorise(intent: Intent, plan: Plan) -> None:
         raise conflict(refused, "endpoint")
     if intent.held(destination.name):
         raise conflict(waiting(destination), "endpoint")
+    if refused := full(destination.name, len(intent.berths_of.get(destination.name, ()))):
+        raise conflict(refused, "endpoint")
 
 
 def cut_off(intent: Intent, endpoint: str) -> str | None:

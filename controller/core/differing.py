@@ -6,7 +6,7 @@ from typing import Any
 from controller.core.intent import Intent
 from controller.core.tables import changed
 
-KINDS = ("cloudlets", "endpoints", "vcps")
+KINDS = ("cloudlets", "endpoints", "vcps", "berths")
 UNTOLD = ("name", "credential", "key", "version")
 """The name says which it is; digests and a counter tell nobody anything."""
 

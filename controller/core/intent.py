@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from controller.core import lookups
-from controller.core.inventory import Cloudlet, Endpoint, State, Vcp
+from controller.core.inventory import Berth, Cloudlet, Endpoint, State, Vcp
 from controller.core.lookups import LOOKUPS
 from controller.core.occupied import Lans, Vteps
 from controller.core.policy.model import Rules
@@ -20,15 +20,15 @@ from controller.core.sites import Sites
 from controller.core.tables import Table, changed
 from controller.wire.flavours import Flavour
 
-__all__ = ["Cloudlet", "Endpoint", "Intent", "State", "Vcp", "concerned"]
+__all__ = ["Berth", "Cloudlet", "Endpoint", "Intent", "State", "Vcp", "concerned"]
 
 
 @dataclass(frozen=True)
 class Intent:
     """The region at one generation, and the policy in force. The mappings become tables, whatever they are given as.
-    `families` has the greatest number that a pool of a family ever had. `route_servers` are the addresses of all, by
-    name, and with `enrolled_only` they accept no cloudlet that has no agent; both are the controller's settings and no
-    generation's."""
+    `families` has the greatest number that a pool of a family ever had, `berths` where VMs may be announced from.
+    `route_servers` are the addresses of all, by name, and with `enrolled_only` they accept no cloudlet that has no
+    agent; both are the controller's settings and no generation's."""
 
     generation: int = 0
     cloudlets: Mapping[str, Cloudlet] = field(default_factory=Table)
@@ -36,11 +36,12 @@ class Intent:
     vcps: Mapping[str, Vcp] = field(default_factory=Table)
     policy: Rules = field(default_factory=Rules)
     families: Mapping[str, int] = field(default_factory=Table)
+    berths: Mapping[str, Berth] = field(default_factory=Table)
     route_servers: Mapping[str, str] = field(default_factory=dict)
     enrolled_only: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("cloudlets", "endpoints", "vcps", "families"):
+        for name in ("cloudlets", "endpoints", "vcps", "families", "berths"):
             object.__setattr__(self, name, Table.of(getattr(self, name)))
 
     @cached_property
@@ -52,6 +53,11 @@ class Intent:
     def endpoints_of(self) -> Mapping[str, tuple[Endpoint, ...]]:
         """Cloudlet name → its endpoints by index (only cloudlets that have any)."""
         return lookups.endpoints_of(Table(), lookups.new(self.endpoints))
+
+    @cached_property
+    def berths_of(self) -> Mapping[str, tuple[Berth, ...]]:
+        """Endpoint name → the VMs that have a berth there, by name (only endpoints where any has)."""
+        return lookups.berths_of(Table(), lookups.new(self.berths))
 
     @cached_property
     def credentials(self) -> Mapping[str, str]:
@@ -183,11 +189,13 @@ class Intent:
         return self.but(vcps=Table.of(self.vcps).minus(name))
 
     def without_endpoint(self, name: str) -> "Intent":
-        """Without the endpoint, in VCPs too."""
+        """Without the endpoint, in VCPs too, and nobody has a berth there."""
         mine = (self.vcps[vcp] for vcp in self.pools_of.get(name, ()))
         vcps = {vcp.name: replace(vcp, members=vcp.members - {name}) for vcp in mine}
         endpoints = Table.of(self.endpoints).minus(name)
-        return self.but(endpoints=endpoints, vcps=Table.of(self.vcps).updated(vcps) if vcps else self.vcps)
+        intent = self.but(endpoints=endpoints, vcps=Table.of(self.vcps).updated(vcps) if vcps else self.vcps)
+        left = [replace(berth, endpoints=berth.endpoints - {name}) for berth in self.berths_of.get(name, ())]
+        return intent.with_berths({berth.name: berth if berth.endpoints else None for berth in left})
 
     def without_cloudlet(self, name: str) -> "Intent":
         """Without the cloudlet and its endpoints."""
@@ -205,6 +213,14 @@ class Intent:
         """The endpoint out of the VCP."""
         pool = self.vcps[vcp]
         return self.with_vcp(replace(pool, members=pool.members - {endpoint}))
+
+    def with_berths(self, berths: Mapping[str, Berth | None]) -> "Intent":
+        """With other berths of some VMs; None: that VM has none."""
+        other = {name: berth for name, berth in berths.items() if self.berths.get(name) != berth}
+        if not other:
+            return self
+        there = {name: berth for name, berth in other.items() if berth is not None}
+        return self.but(berths=Table.of(self.berths).updated(there, other.keys() - there.keys()))
 
 
 def concerned(old: Intent, new: Intent) -> frozenset[str]:

@@ -84,6 +84,18 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
+class Berth:
+    """Where a VM may be announced from, as route servers hold EVPN PEs to it: at the LAN where it is, and at the one
+    that it is on its way to or from. `macs` are its vNICs', and nobody else's in the pools of these `endpoints`. `kept`
+    are the addresses that it is known by, in both families, if they are not of each of these LANs."""
+
+    name: str
+    macs: tuple[str, ...]
+    endpoints: frozenset[str]
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Vcp:
     """A pool. Its flavour is that of every member's PE. `managed_by_policy`: a policy made it or took it over, and a
     later policy that does not name it deletes it. `family` is the policy's name for the pools of which this is one, if

@@ -7,7 +7,7 @@ it was not, or is no more.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from controller.core.inventory import Cloudlet, Endpoint, Vcp
+from controller.core.inventory import Berth, Cloudlet, Endpoint, Vcp
 from controller.core.occupied import Lans, Vteps
 from controller.core.proximity.grid import Grid
 from controller.core.sites import Sites
@@ -112,9 +112,24 @@ def sites(known: Sites, edits: Edits[Endpoint]) -> Sites:
     return known.but(gone - more.keys(), more)
 
 
+def berths_of(known: Table[str, tuple[Berth, ...]], edits: Edits[Berth]) -> Table[str, tuple[Berth, ...]]:
+    """Endpoint name → the VMs that have a berth there, by name."""
+    found: dict[str, dict[str, Berth]] = {}
+    for before, after in edits:
+        for endpoint in (before.endpoints if before else _NOBODY) | (after.endpoints if after else _NOBODY):
+            mine = found.setdefault(endpoint, {berth.name: berth for berth in known.get(endpoint, ())})
+            if before:
+                mine.pop(before.name, None)
+            if after and endpoint in after.endpoints:
+                mine[after.name] = after
+    left = {name: tuple(mine[vm] for vm in sorted(mine)) for name, mine in found.items() if mine}
+    return known.updated(left, found.keys() - left.keys())
+
+
 LOOKUPS: Mapping[str, Mapping[str, Callable[[Any, Any], Any]]] = {
     "cloudlets": {"credentials": credentials, "revoked": revoked, "places": places, "vteps": vteps},
     "endpoints": {"endpoints_of": endpoints_of, "lans": lans, "sites": sites},
     "vcps": {"pools_of": pools_of},
+    "berths": {"berths_of": berths_of},
 }
 """Mapping of the intent → what is found in it."""

@@ -18,6 +18,7 @@ class Touched:
     cloudlets: frozenset[str] = frozenset()
     endpoints: frozenset[str] = frozenset()
     vcps: frozenset[str] = frozenset()
+    berths: frozenset[str] = frozenset()
 
     def __or__(self, other: "Touched") -> "Touched":
         return Touched(*(getattr(self, field.name) | getattr(other, field.name) for field in fields(self)))
@@ -41,5 +42,5 @@ def document(of: Touched) -> dict[str, list[str]]:
 
 
 def of_document(kept: Mapping[str, list[str]]) -> Touched:
-    """As it was kept."""
-    return Touched(*(frozenset(kept[field.name]) for field in fields(Touched)))
+    """As it was kept, by a release that had no berths too."""
+    return Touched(*(frozenset(kept.get(field.name, ())) for field in fields(Touched)))

@@ -9,10 +9,10 @@ from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
+from controller.core.intent import Berth, Cloudlet, Endpoint, Intent, State, Vcp
 from controller.core.tables import Table, changed
 from controller.core.touched import Touched
-from controller.db import families, generations
+from controller.db import berths, families, generations
 from controller.db.base import Base, now
 from controller.db.cloudlets import CloudletRow
 from controller.db.endpoints import EndpointRow, lock
@@ -32,6 +32,7 @@ async def load(session: AsyncSession) -> Intent:
         endpoints=await _endpoints(session, None),
         vcps=await _vcps(session, None),
         families=await families.load(session),
+        berths=await berths.load(session),
     )
 
 
@@ -39,13 +40,14 @@ async def take_over(session: AsyncSession, old: Intent, touched: Touched) -> Int
     """The intent at the latest generation, which differs from `old` in what was touched. Costs work in proportion to
     that."""
     cloudlets, endpoints = await _cloudlets(session, touched.cloudlets), await _endpoints(session, touched.endpoints)
-    vcps = await _vcps(session, touched.vcps)
+    vcps, there = await _vcps(session, touched.vcps), await _berths(session, touched.berths)
     return old.but(
         generation=await generations.number(session),
         cloudlets=Table.of(old.cloudlets).updated(cloudlets, touched.cloudlets - cloudlets.keys()),
         endpoints=Table.of(old.endpoints).updated(endpoints, touched.endpoints - endpoints.keys()),
         vcps=Table.of(old.vcps).updated(vcps, touched.vcps - vcps.keys()),
         families=await families.load(session),
+        berths=Table.of(old.berths).updated(there, touched.berths - there.keys()),
     )
 
 
@@ -71,6 +73,13 @@ async def _vcps(session: AsyncSession, names: Names) -> dict[str, Vcp]:
     rows = await _rows(session, columns, VcpRow.name, names)
     more = [{"flavour": Flavour(v.flavour), "members": frozenset(members.get(v.name, ()))} for v in rows]
     return {v.name: Vcp(**v._asdict() | own) for v, own in zip(rows, more, strict=True)}
+
+
+async def _berths(session: AsyncSession, names: frozenset[str]) -> dict[str, Berth]:
+    found: dict[str, Berth] = {}
+    for some in _some(names):
+        found |= await berths.some(session, some)
+    return found
 
 
 async def _rows(
@@ -99,6 +108,7 @@ async def save(session: AsyncSession, old: Intent, new: Intent) -> None:
         if name in new.vcps:
             await _save_vcp(session, old.vcps.get(name), new.vcps[name], new.generation)
     await families.save(session, old.families, new.families)
+    await berths.save(session, old.berths, new.berths)
 
 
 async def _save_consents(session: AsyncSession, old: Intent, new: Intent) -> None:

@@ -13,6 +13,7 @@ from controller.db import (
     attendance,
     audit,
     bandwidths,
+    berths,
     blocks,
     certificates,
     claims,
@@ -87,6 +88,7 @@ TABLES = (
     certificates,
     tunnels,
     filters,
+    berths,
 )
 
 metadata: MetaData = Base.metadata

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, ForeignKey, String, or_, select
+from sqlalchemy import JSON, BigInteger, CheckConstraint, ForeignKey, String, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -61,6 +61,11 @@ async def at(session: AsyncSession, endpoints: Collection[str], *, lock: bool = 
     """The VMs at these endpoints, by name. `lock`: nobody else changes them before the transaction ends."""
     query = select(VmRow).where(VmRow.endpoint.in_(endpoints)).order_by(VmRow.name)
     return list(await session.scalars(query.with_for_update() if lock else query))
+
+
+async def count(session: AsyncSession, endpoint: str) -> int:
+    """How many VMs are at an endpoint."""
+    return await session.scalar(select(func.count()).select_from(VmRow).where(VmRow.endpoint == endpoint)) or 0
 
 
 async def turning(session: AsyncSession, endpoints: Collection[str]) -> list[VmRow]:

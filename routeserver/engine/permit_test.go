@@ -11,21 +11,24 @@ import (
 	"weft/routeserver/wire"
 )
 
-const sitesOwnMAC, othersOwnMAC, machineMAC = "02:57:00:00:00:01", "02:57:00:00:00:02", "02:00:00:00:00:07"
+const (
+	sitesOwnMAC, othersOwnMAC, machineMAC = "02:57:00:00:00:01", "02:57:00:00:00:02", "02:00:00:00:00:07"
+	othersMachineMAC, movingMAC           = "02:00:00:00:00:08", "02:00:00:00:00:09"
+)
 
 // permitted is a rule set with a site of every family, which share a pool with "other", and one more that is in no pool.
 func permitted(t testing.TB) *ruleset.Set {
 	t.Helper()
 	permits := ruleset.Permits{
 		NextHops: ruleset.NewWords("10.0.0.1", "2001:db8::1"), Prefixes: ruleset.NewWords("10.1.0.0/24", "2001:db8:1::/64"),
-		Hosts: ruleset.NewWords("10.2.0.9", "2001:db8:2::9"), MACs: ruleset.NewWords(sitesOwnMAC), VE: 7, Labels: [2]uint32{4096, 8192},
+		Hosts: ruleset.NewWords("10.2.0.9", "2001:db8:2::9"), MACs: ruleset.NewWords(sitesOwnMAC, movingMAC), VE: 7, Labels: [2]uint32{4096, 8192},
 	}
 	d := &ruleset.Document{Peers: []ruleset.Peer{{Name: "pe", Address: "10.0.0.1", ASN: 65000}}, Vcps: []ruleset.Vcp{{Name: "pool", Members: []string{"l2vpn-evpn", "other"}}}}
 	for i, f := range mainFamilies {
 		rt := "65000:" + string(rune('1'+i))
 		d.Endpoints = append(d.Endpoints, ruleset.Endpoint{Name: f.String(), Peer: "pe", Family: f.String(), RT: rt, RD: rt, Permits: permits})
 	}
-	permits.MACs = ruleset.NewWords(othersOwnMAC)
+	permits.MACs = ruleset.NewWords(othersOwnMAC, othersMachineMAC, movingMAC)
 	d.Endpoints = append(d.Endpoints, ruleset.Endpoint{Name: "other", Peer: "pe", Family: "l2vpn-evpn", RT: "65000:8", RD: "65000:8", Permits: permits})
 	permits.MACs = ruleset.NewWords(machineMAC)
 	d.Endpoints = append(d.Endpoints, ruleset.Endpoint{Name: "apart", Peer: "pe", Family: "l2vpn-evpn", RT: "65000:9", RD: "65000:9", Permits: permits})
@@ -92,47 +95,50 @@ func TestWhatASiteMayAnnounce(t *testing.T) {
 		nlri   string
 		want   rib.Reason
 	}{
-		"its block":                           {wire.VPLS, block("65000:1", 7, 64, 4097), ""},
-		"its last block":                      {wire.VPLS, block("65000:1", 7, 64, 4096+4033), ""},
-		"another's RD":                        {wire.VPLS, block("65000:2", 7, 64, 4097), rib.ForeignRD},
-		"another's VE ID":                     {wire.VPLS, block("65000:1", 8, 64, 4097), rib.ForeignVE},
-		"labels of another LAN":               {wire.VPLS, block("65000:1", 7, 64, 8192), rib.Labels},
-		"labels that begin too early":         {wire.VPLS, block("65000:1", 7, 64, 4095), rib.Labels},
-		"labels that end too late":            {wire.VPLS, block("65000:1", 7, 4098, 4096), rib.Labels},
-		"its prefix":                          {wire.VPNv4, vpn("65000:3", "10.1.0.0/24"), ""},
-		"a part of it":                        {wire.VPNv4, vpn("65000:3", "10.1.0.128/25"), ""},
-		"a wider one":                         {wire.VPNv4, vpn("65000:3", "10.0.0.0/15"), rib.ForeignPrefix},
-		"the default route":                   {wire.VPNv4, vpn("65000:3", "0.0.0.0/0"), rib.ForeignPrefix},
-		"another's prefix":                    {wire.VPNv4, vpn("65000:3", "10.2.0.0/24"), rib.ForeignPrefix},
-		"of another RD":                       {wire.VPNv4, vpn("65000:4", "10.1.0.0/24"), rib.ForeignRD},
-		"its IPv6 prefix":                     {wire.VPNv6, vpn("65000:4", "2001:db8:1::/64"), ""},
-		"another's IPv6 prefix":               {wire.VPNv6, vpn("65000:4", "2001:db8:2::/64"), rib.ForeignPrefix},
-		"a MAC":                               {wire.EVPN, machine("65000:2", machineMAC, "", 0), ""},
-		"a MAC of another RD":                 {wire.EVPN, machine("65000:8", machineMAC, "", 0), rib.ForeignRD},
-		"a MAC and an address":                {wire.EVPN, machine("65000:2", machineMAC, "10.1.0.7", 0), ""},
-		"an IPv6 address":                     {wire.EVPN, machine("65000:2", machineMAC, "2001:db8:1::7", 0), ""},
-		"a link-local address":                {wire.EVPN, machine("65000:2", machineMAC, "fe80::7", 0), ""},
-		"an address that it has kept":         {wire.EVPN, machine("65000:2", machineMAC, "10.2.0.9", 0), ""},
-		"an IPv6 address that it has kept":    {wire.EVPN, machine("65000:2", machineMAC, "2001:db8:2::9", 0), ""},
-		"its neighbour there":                 {wire.EVPN, machine("65000:2", machineMAC, "10.2.0.8", 0), rib.ForeignAddress},
-		"an IPv6 address of nobody":           {wire.EVPN, machine("65000:2", machineMAC, "2001:db8:9::9", 0), rib.ForeignAddress},
-		"its gateway":                         {wire.EVPN, machine("65000:2", sitesOwnMAC, "10.1.0.1", 0), ""},
-		"another's gateway":                   {wire.EVPN, machine("65000:2", othersOwnMAC, "", 0), rib.ForeignMAC},
-		"another's gateway, with its address": {wire.EVPN, machine("65000:2", othersOwnMAC, "10.1.0.1", 0), rib.ForeignMAC},
-		"a group's MAC":                       {wire.EVPN, machine("65000:2", "01:00:5e:00:00:01", "", 0), rib.ForeignMAC},
-		"no MAC":                              {wire.EVPN, machine("65000:2", "00:00:00:00:00:00", "", 0), rib.ForeignMAC},
-		"a MAC on a segment":                  {wire.EVPN, machine("65000:2", machineMAC, "", 1), rib.Segment},
-		"a segment":                           {wire.EVPN, evpn(4, 2, noESI+"\x20\x0a\x00\x00\x01"), rib.Segment},
-		"auto-discovery of a segment":         {wire.EVPN, evpn(1, 2, noESI+noTag+"\x00\x00\x07"), rib.Segment},
-		"its originator":                      {wire.EVPN, evpn(3, 2, noTag+"\x20\x0a\x00\x00\x01"), ""},
-		"another originator":                  {wire.EVPN, evpn(3, 2, noTag+"\x20\x0a\x00\x00\x02"), rib.Originator},
-		"multicast membership":                {wire.EVPN, evpn(6, 2, noTag), rib.RouteType},
-		"type 5":                              {wire.EVPN, prefix("\x0a\x01\x00\x00", none, 24, 0), ""},
-		"type 5 with a gateway":               {wire.EVPN, prefix("\x0a\x01\x00\x00", "\x0a\x01\x00\x01", 24, 0), ""},
-		"type 5 with another's gateway":       {wire.EVPN, prefix("\x0a\x01\x00\x00", "\x0a\x02\x00\x01", 24, 0), rib.ForeignPrefix},
-		"type 5 of another prefix":            {wire.EVPN, prefix("\x0a\x02\x00\x00", none, 24, 0), rib.ForeignPrefix},
-		"type 5, the default route":           {wire.EVPN, prefix(none, none, 0, 0), rib.ForeignPrefix},
-		"type 5 on a segment":                 {wire.EVPN, prefix("\x0a\x01\x00\x00", none, 24, 1), rib.Segment},
+		"its block":                             {wire.VPLS, block("65000:1", 7, 64, 4097), ""},
+		"its last block":                        {wire.VPLS, block("65000:1", 7, 64, 4096+4033), ""},
+		"another's RD":                          {wire.VPLS, block("65000:2", 7, 64, 4097), rib.ForeignRD},
+		"another's VE ID":                       {wire.VPLS, block("65000:1", 8, 64, 4097), rib.ForeignVE},
+		"labels of another LAN":                 {wire.VPLS, block("65000:1", 7, 64, 8192), rib.Labels},
+		"labels that begin too early":           {wire.VPLS, block("65000:1", 7, 64, 4095), rib.Labels},
+		"labels that end too late":              {wire.VPLS, block("65000:1", 7, 4098, 4096), rib.Labels},
+		"its prefix":                            {wire.VPNv4, vpn("65000:3", "10.1.0.0/24"), ""},
+		"a part of it":                          {wire.VPNv4, vpn("65000:3", "10.1.0.128/25"), ""},
+		"a wider one":                           {wire.VPNv4, vpn("65000:3", "10.0.0.0/15"), rib.ForeignPrefix},
+		"the default route":                     {wire.VPNv4, vpn("65000:3", "0.0.0.0/0"), rib.ForeignPrefix},
+		"another's prefix":                      {wire.VPNv4, vpn("65000:3", "10.2.0.0/24"), rib.ForeignPrefix},
+		"of another RD":                         {wire.VPNv4, vpn("65000:4", "10.1.0.0/24"), rib.ForeignRD},
+		"its IPv6 prefix":                       {wire.VPNv6, vpn("65000:4", "2001:db8:1::/64"), ""},
+		"another's IPv6 prefix":                 {wire.VPNv6, vpn("65000:4", "2001:db8:2::/64"), rib.ForeignPrefix},
+		"a MAC":                                 {wire.EVPN, machine("65000:2", machineMAC, "", 0), ""},
+		"a MAC of another RD":                   {wire.EVPN, machine("65000:8", machineMAC, "", 0), rib.ForeignRD},
+		"a MAC and an address":                  {wire.EVPN, machine("65000:2", machineMAC, "10.1.0.7", 0), ""},
+		"an IPv6 address":                       {wire.EVPN, machine("65000:2", machineMAC, "2001:db8:1::7", 0), ""},
+		"a link-local address":                  {wire.EVPN, machine("65000:2", machineMAC, "fe80::7", 0), ""},
+		"an address that it has kept":           {wire.EVPN, machine("65000:2", machineMAC, "10.2.0.9", 0), ""},
+		"an IPv6 address that it has kept":      {wire.EVPN, machine("65000:2", machineMAC, "2001:db8:2::9", 0), ""},
+		"its neighbour there":                   {wire.EVPN, machine("65000:2", machineMAC, "10.2.0.8", 0), rib.ForeignAddress},
+		"an IPv6 address of nobody":             {wire.EVPN, machine("65000:2", machineMAC, "2001:db8:9::9", 0), rib.ForeignAddress},
+		"its gateway":                           {wire.EVPN, machine("65000:2", sitesOwnMAC, "10.1.0.1", 0), ""},
+		"another's gateway":                     {wire.EVPN, machine("65000:2", othersOwnMAC, "", 0), rib.ForeignMAC},
+		"another's gateway, with its address":   {wire.EVPN, machine("65000:2", othersOwnMAC, "10.1.0.1", 0), rib.ForeignMAC},
+		"another's machine":                     {wire.EVPN, machine("65000:2", othersMachineMAC, "", 0), rib.ForeignMAC},
+		"another's machine, at an address here": {wire.EVPN, machine("65000:2", othersMachineMAC, "10.1.0.8", 0), rib.ForeignMAC},
+		"a machine on its way here":             {wire.EVPN, machine("65000:2", movingMAC, "10.2.0.9", 0), ""},
+		"a group's MAC":                         {wire.EVPN, machine("65000:2", "01:00:5e:00:00:01", "", 0), rib.ForeignMAC},
+		"no MAC":                                {wire.EVPN, machine("65000:2", "00:00:00:00:00:00", "", 0), rib.ForeignMAC},
+		"a MAC on a segment":                    {wire.EVPN, machine("65000:2", machineMAC, "", 1), rib.Segment},
+		"a segment":                             {wire.EVPN, evpn(4, 2, noESI+"\x20\x0a\x00\x00\x01"), rib.Segment},
+		"auto-discovery of a segment":           {wire.EVPN, evpn(1, 2, noESI+noTag+"\x00\x00\x07"), rib.Segment},
+		"its originator":                        {wire.EVPN, evpn(3, 2, noTag+"\x20\x0a\x00\x00\x01"), ""},
+		"another originator":                    {wire.EVPN, evpn(3, 2, noTag+"\x20\x0a\x00\x00\x02"), rib.Originator},
+		"multicast membership":                  {wire.EVPN, evpn(6, 2, noTag), rib.RouteType},
+		"type 5":                                {wire.EVPN, prefix("\x0a\x01\x00\x00", none, 24, 0), ""},
+		"type 5 with a gateway":                 {wire.EVPN, prefix("\x0a\x01\x00\x00", "\x0a\x01\x00\x01", 24, 0), ""},
+		"type 5 with another's gateway":         {wire.EVPN, prefix("\x0a\x01\x00\x00", "\x0a\x02\x00\x01", 24, 0), rib.ForeignPrefix},
+		"type 5 of another prefix":              {wire.EVPN, prefix("\x0a\x02\x00\x00", none, 24, 0), rib.ForeignPrefix},
+		"type 5, the default route":             {wire.EVPN, prefix(none, none, 0, 0), rib.ForeignPrefix},
+		"type 5 on a segment":                   {wire.EVPN, prefix("\x0a\x01\x00\x00", none, 24, 1), rib.Segment},
 	} {
 		site := set.Site(c.family.String())
 		if have := Permit(set, site, c.family, c.nlri); have != c.want {

@@ -17,7 +17,12 @@ import (
 // What an enrolled PE may try: a, which shares a pool with b, announces what is not its own. Each attack gets where it is
 // meant to without the defence, and nowhere with it.
 
-const othersGateway = "02:57:00:00:00:02"
+const (
+	othersGateway = "02:57:00:00:00:02"
+	ownMachine    = "02:00:00:00:00:07"
+	othersMachine = "02:00:00:00:00:08"
+	kept          = "10.2.0.9" // what a's machine has kept, of b's LAN
+)
 
 var mainFamily = map[string]bgp.Family{"l2vpn-vpls": bgp.RF_VPLS, "l2vpn-evpn": bgp.RF_EVPN, "vpnv4": bgp.RF_IPv4_VPN}
 
@@ -31,7 +36,11 @@ func besieged(t *testing.T, family string, guarded bool) (*region, *petest.PE, *
 		if guarded {
 			e.Permits = ruleset.Permits{
 				NextHops: ruleset.NewWords(petest.Hop), Prefixes: ruleset.NewWords(fmt.Sprintf("10.%d.0.0/24", i+1)),
-				VE: uint16(i + 1), Labels: [2]uint32{4096, 8192}, MACs: ruleset.NewWords([]string{"02:57:00:00:00:01", othersGateway}[i]),
+				VE: uint16(i + 1), Labels: [2]uint32{4096, 8192},
+				MACs: ruleset.NewWords([][]string{{"02:57:00:00:00:01", ownMachine}, {othersGateway, othersMachine}}[i]...),
+			}
+			if name == "a" {
+				e.Permits.Hosts = ruleset.NewWords(kept)
 			}
 		}
 		r.change(t, ruleset.Operation{Op: ruleset.SetEndpoint, Endpoint: &e})
@@ -84,7 +93,6 @@ func filter(t *testing.T) bgp.NLRI {
 }
 
 func TestAnEnrolledPEAnnouncesWhatIsNotItsOwn(t *testing.T) {
-	const machine = "02:00:00:00:00:07"
 	for name, c := range map[string]struct {
 		family string
 		of     bgp.Family
@@ -98,13 +106,15 @@ func TestAnEnrolledPEAnnouncesWhatIsNotItsOwn(t *testing.T) {
 		"another's next hop":            {"l2vpn-vpls", bgp.RF_VPLS, petest.VPLS(t, "65000:1", 1, 65, 64, 4096+65), "192.0.2.1", rib.NextHop},
 		"a filter of another's traffic": {"l2vpn-vpls", bgp.RF_FS_IPv4_UC, filter(t), petest.Hop, rib.Flowspec},
 		"another's gateway":             {"l2vpn-evpn", bgp.RF_EVPN, petest.MAC(t, "65000:1", othersGateway, "", 7), petest.Hop, rib.ForeignMAC},
-		"another's address":             {"l2vpn-evpn", bgp.RF_EVPN, petest.MAC(t, "65000:1", machine, "10.2.0.7", 7), petest.Hop, rib.ForeignAddress},
+		"another's machine":             {"l2vpn-evpn", bgp.RF_EVPN, petest.MAC(t, "65000:1", othersMachine, "", 7), petest.Hop, rib.ForeignMAC},
+		"another's machine, here":       {"l2vpn-evpn", bgp.RF_EVPN, petest.MAC(t, "65000:1", othersMachine, "10.1.0.8", 7), petest.Hop, rib.ForeignMAC},
+		"another's address":             {"l2vpn-evpn", bgp.RF_EVPN, petest.MAC(t, "65000:1", ownMachine, "10.2.0.7", 7), petest.Hop, rib.ForeignAddress},
 		"another's originator":          {"l2vpn-evpn", bgp.RF_EVPN, multicast(t, "65000:1", "192.0.2.1"), petest.Hop, rib.Originator},
 		"another's prefix":              {"vpnv4", bgp.RF_IPv4_VPN, vpn(t, "65000:1", "10.2.0.0/24"), petest.Hop, rib.ForeignPrefix},
 		"the way to everywhere":         {"vpnv4", bgp.RF_IPv4_VPN, vpn(t, "65000:1", "0.0.0.0/0"), petest.Hop, rib.ForeignPrefix},
 	} {
 		honest := map[string]bgp.NLRI{
-			"l2vpn-vpls": petest.VPLS(t, "65000:1", 1, 1, 64, 4097), "l2vpn-evpn": petest.MAC(t, "65000:1", machine, "10.1.0.7", 7), "vpnv4": vpn(t, "65000:1", "10.1.0.0/24"),
+			"l2vpn-vpls": petest.VPLS(t, "65000:1", 1, 1, 64, 4097), "l2vpn-evpn": petest.MAC(t, "65000:1", ownMachine, "10.1.0.7", 7), "vpnv4": vpn(t, "65000:1", "10.1.0.0/24"),
 		}[c.family]
 		of := mainFamily[c.family]
 		for _, guarded := range []bool{true, false} {
@@ -142,6 +152,40 @@ func TestAnEnrolledPEAnnouncesWhatIsNotItsOwn(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAMachineOnItsWay: while a machine moves from b to a both may announce it, also by the address that it keeps; then a
+// alone. Before that, and for another's address, a's PE is not believed.
+func TestAMachineOnItsWay(t *testing.T) {
+	r, a, b := besieged(t, "l2vpn-evpn", true)
+	family, of := bgp.RF_EVPN, func(rd, ip string) bgp.NLRI { return petest.MAC(t, rd, othersMachine, ip, 7) }
+	permit := func(site string, macs ...string) {
+		e := r.Set().Site(site).Endpoint
+		e.Permits.MACs = ruleset.NewWords(macs...)
+		r.change(t, ruleset.Operation{Op: ruleset.SetEndpoint, Endpoint: &e})
+	}
+	quarantined := func(peer string, n int) {
+		t.Helper()
+		r.until(t, fmt.Sprintf("%d of %s in quarantine", n, peer), func() bool {
+			views, _ := r.Select(engine.Filter{Table: engine.Quarantine, Peer: peer, AnyFamily: true, AnyRT: true})
+			return len(views) == n
+		})
+	}
+	there, here, stray := of("65000:2", kept), of("65000:1", kept), of("65000:1", "10.2.0.10")
+	toA, toB := map[string]string{there.String(): "65000:1"}, map[string]string{here.String(): "65000:2"}
+	b.Send(petest.Announcement(t, family, []bgp.NLRI{there}, []string{"65000:2"}))
+	a.Has(toA)
+	a.Send(petest.Announcement(t, family, []bgp.NLRI{here, stray}, []string{"65000:1"}))
+	quarantined("a", 2)
+	b.Has(map[string]string{})
+	permit("lan-a", "02:57:00:00:00:01", othersMachine) // it is on its way
+	b.Has(toB)
+	a.Has(toA)
+	quarantined("a", 1)
+	permit("lan-b", othersGateway) // it has arrived
+	a.Has(map[string]string{})
+	b.Has(toB)
+	quarantined("b", 1)
 }
 
 // TestTooManyMACs: who announces more MACs than there may be is without routes, and nobody else is.

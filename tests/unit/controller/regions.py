@@ -4,16 +4,20 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from controller.core import edits
+from controller.core import edits, machines
+from controller.core.berths import berth
 from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
 from controller.core.refusals import Refused
 from controller.wire.flavours import Flavour
+from controller.wire.machines import NICS
 
 CLOUDLETS, LANS, POOLS = 6, 2, 3
 SERVERS = {"c5": "192.0.2.6"}
 """c5 is the host of a route server."""
 
 PREFIXES = [f"10.{i}.0.0/24" for i in range(8)] + ["10.1.0.128/25", "10.0.0.0/15"]
+
+ADDRESSES: list[tuple[str, ...]] = [(), ("10.2.0.3",), ("10.5.0.3", "2001:db8:5::3")]
 
 
 @dataclass
@@ -46,6 +50,7 @@ def founded() -> Intent:
 
 _number = st.integers(0, CLOUDLETS - 1)
 _endpoint = st.builds("c{}-lan{}".format, _number, st.integers(0, LANS - 1))
+_evpn = st.sampled_from([f"c{c}-lan{n}" for c in range(2, CLOUDLETS, 3) for n in range(LANS)])
 _pool = st.builds("p{}".format, st.integers(0, POOLS - 1))
 _name = st.builds("c{}".format, _number)
 _lan = st.builds(lan, _number, st.integers(0, LANS - 1), st.sampled_from(PREFIXES))
@@ -65,6 +70,7 @@ STEPS = st.one_of(
     st.tuples(st.just("remove_cloudlet"), _name),
     st.tuples(st.just("remove_vcp"), _pool),
     st.tuples(st.just("add_vcp"), st.builds(Vcp, _pool)),
+    st.tuples(st.just("berth"), st.sampled_from(["v1", "v2"]), st.sets(_evpn, max_size=2), st.sampled_from(ADDRESSES)),
 )
 
 
@@ -73,6 +79,10 @@ def step(intent: Intent, edit: tuple[object, ...]) -> Intent:
     name, *arguments = edit
     if name == "add_endpoint":
         arguments.append(["192.0.2.200"])
+    if name == "berth":
+        vm, endpoints, addresses = arguments
+        macs = [machines.mac(str(vm), nic) for nic in NICS]
+        return intent.with_berths({str(vm): berth(intent, str(vm), macs, endpoints, addresses)})  # type: ignore[arg-type]
     try:
         if name == "enrol":
             cloudlet = str(arguments[0])

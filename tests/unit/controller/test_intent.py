@@ -93,6 +93,7 @@ def test_what_is_looked_up_follows_the_edits(steps: list[tuple[object, ...]]) ->
                 assert getattr(intent, name) is not None
         intent = step(intent, edit)
         fresh = Intent(vcps=dict(intent.vcps), endpoints=dict(intent.endpoints), cloudlets=dict(intent.cloudlets))
+        fresh = replace(fresh, berths=dict(intent.berths))
         for names in LOOKUPS.values():
             for name in names:
                 assert name not in vars(fresh)

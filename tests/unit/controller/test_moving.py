@@ -51,12 +51,15 @@ class Town:
 
 
 @asynccontextmanager
-async def town(controller: Controller, *, pool: tuple[str, ...] = ("c1-lan", "c2-lan")) -> AsyncIterator[Town]:
+async def town(
+    controller: Controller, *, pool: tuple[str, ...] = ("c1-lan", "c2-lan"), pe: str = "vpls", ipv6: bool = False
+) -> AsyncIterator[Town]:
     there: Condition = {}
     movers = {}
     for number, name in enumerate(("c1", "c2", "c3"), 1):
-        movers[name] = Mover(name, await controller.agent(name, number), there)
-    await controller.post("/vcps", {"name": "blue"})
+        lan: dict[str, Any] = {"prefix6": f"2001:db8:{number}::/64"} if ipv6 else {}
+        movers[name] = Mover(name, await controller.agent(name, number, pe=pe, **lan), there)
+    await controller.post("/vcps", {"name": "blue", "flavour": pe})
     for endpoint in pool:
         await controller.post("/vcps/blue/members", {"endpoint": endpoint})
     await controller.post("/devices", {"name": "m1", "mac": mac(1)})

@@ -2,6 +2,7 @@
 
 import pytest
 
+from controller.core.berths import places
 from controller.core.saga import Admitted, Cancel, Phase, Step, Wandered, advance, order, revocable
 from controller.core.saga.steps import FORWARD, Side
 from tests.unit.saga.world import World, plan
@@ -32,6 +33,7 @@ def settled(world: World) -> World:
     assert len(world.running) == 1
     assert world.pool == (world.saga.pool is not None)
     assert world.held == (world.saga.pair is not None)
+    assert places(world.saga) == {world.saga.here.endpoint}
     return world
 
 

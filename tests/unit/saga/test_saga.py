@@ -5,6 +5,7 @@ from hypothesis import event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from controller.core.berths import places
 from controller.core.saga import Admitted, Cancel, Hurry, Phase, Resumed, Step, Wandered, dump, load
 from controller.core.saga.steps import FORWARD, Side
 from tests.unit.saga.world import World, plan
@@ -124,6 +125,29 @@ class Moves(RuleBasedStateMachine):
             assert "destination" in saga.cleared
 
     @invariant()
+    def announced_where_it_runs(self) -> None:
+        """Whoever runs it may announce it, and nobody does yet who is only asked whether the VM may come. Who makes it
+        ready may already: so there is no gap, neither when it arrives nor when it is given back."""
+        saga, agents = self.world.saga, self.world.agents
+        ends: dict[Side, str] = {"source": saga.plan.source.endpoint, "destination": saga.plan.destination.endpoint}
+        there = {
+            ends[side]
+            for side in BOTH
+            if agents[side].vm in (("running",) if saga.phase.over else ("running", "waiting"))
+        }
+        assert there <= places(saga), self.world
+        assert saga.phase is not Phase.WAITING or places(saga) == {saga.plan.source.endpoint}
+
+    @invariant()
+    def what_changes_is_noted(self) -> None:
+        """What the intent was told last is what is so, whenever the controller died: or it is noted as due."""
+        assert self.world.due or self.world.told == places(self.world.saga)
+
+    @rule()
+    def tell(self) -> None:
+        self.world.tell()
+
+    @invariant()
     def kept_as_it_is(self) -> None:
         assert load(dump(self.world.saga)) == self.world.saga
 
@@ -143,6 +167,9 @@ class Moves(RuleBasedStateMachine):
         assert world.held == (saga.pair is not None) and (saga.swapped or not world.held)
         assert world.borrowed or (saga.placed and saga.returned)
         assert saga.returned or not (saga.swapped and saga.plan.borrowed)
+        if world.due:
+            world.tell()
+        assert world.told == {saga.here.endpoint}, "a permit is left over"
         assert saga.reason or (saga.placed and (saga.swapped or saga.plan.keep))
 
 

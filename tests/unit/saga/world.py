@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from controller.core.berths import differs, places
 from controller.core.saga import (
     Admitted,
     Clock,
@@ -94,6 +95,9 @@ class World:
     """The source is still in the pool that it joined for an earlier move."""
     gone: tuple[Side, ...] = ()
     agents: dict[Side, Agent] = field(default_factory=dict)
+    told: frozenset[str] = frozenset({"c1-lan"})
+    """Where the intent has the VM's berth."""
+    due: bool = False
 
     @classmethod
     def of(cls, what: Plan) -> "World":
@@ -110,8 +114,13 @@ class World:
         assert saga.number >= self.saga.number
         if self.saga.phase.over and saga.phase is not self.saga.phase:
             assert self.saga.task("destination"), "an end is an end, but for a destination of which nothing is known"
+        self.due |= differs(self.saga, saga)
         self.saga = saga
         self.notes += notes
+
+    def tell(self) -> None:
+        """The leader takes over where the VM's berth is."""
+        self.told, self.due = places(self.saga), False
 
     def controller(self, outcome: str) -> None:
         """The controller does its own task, and keeps that in the same transaction."""

@@ -1,0 +1,98 @@
+"""Berths of VMs: what VMs, moves and leases have changed is taken over into the intent, and so told to route servers.
+
+Whatever changes one notes that in its own transaction (`controller.db.berths`), and waits for nothing; the leader makes
+one change of all that is noted, so that neither a route server that is away nor a controller that dies in between holds
+up a move, or leaves a permit behind. A move that has brought both ends into one pool is noted before anything is made
+ready at the destination; its end takes the other end's berth away.
+"""
+
+import logging
+from ipaddress import ip_address
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.changes import Changes
+from controller.core.addresses import PlanError, address6
+from controller.core.berths import berth, places
+from controller.core.intent import Berth, Intent
+from controller.core.refusals import Refused
+from controller.db import berths as table
+from controller.db import moves, pairs, vms
+from controller.db.engine import Database
+from controller.db.pairs import PairRow
+from controller.db.vms import VmRow
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 100
+"""VMs whose berths go into one change."""
+
+
+class Berths:
+    """`settle` on the leader."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database, self._changes = database, changes
+
+    async def settle(self) -> None:
+        """Takes over what is noted. While a change is on trial there can be no other: it stays noted."""
+        try:
+            while await self._any():
+                await self._take_over()
+        except Refused as refused:
+            log.info("berths of VMs are told later: %s", refused.message)
+
+    async def _take_over(self) -> None:
+        ids: list[int] = []
+        wanted: dict[str, Berth | None] = {}
+
+        async def guard(session: AsyncSession) -> None:
+            noted = await table.due(session, AT_ONCE)
+            ids.extend(row.id for row in noted)
+            for name in sorted({row.vm for row in noted}):
+                wanted[name] = await _berth(session, self._changes.intent, name)
+
+        async def also(session: AsyncSession, intent: Intent) -> None:
+            await table.told(session, ids)
+
+        await self._changes.make(lambda intent: intent.with_berths(wanted), "berths of VMs", also, guard)
+
+    async def _any(self) -> bool:
+        async with self._database.read() as session:
+            return await table.any_due(session)
+
+
+async def _berth(session: AsyncSession, intent: Intent, name: str) -> Berth | None:
+    row = await vms.get(session, name, lock=True)
+    if row is None:
+        return None
+    endpoints = {row.endpoint}
+    for move in await moves.of_vm(session, name):
+        saga = move.kept
+        if row.endpoint in (found := places(saga)):
+            endpoints |= found
+    return berth(intent, name, row.made_of.macs, endpoints, await _addresses(session, intent, row))
+
+
+async def _addresses(session: AsyncSession, intent: Intent, row: VmRow) -> list[str]:
+    """What a VM is known by, in both families."""
+    if row.address is None:
+        return []
+    known = {row.address: None}
+    for pair in await pairs_with(session, intent, row.device, row.address):
+        lan = intent.endpoints[pair.endpoint]
+        known |= {six: None} if (six := address6(lan.prefix, lan.prefix6, row.address)) else {}
+    return list(known)
+
+
+async def pairs_with(session: AsyncSession, intent: Intent, device: str, address: str) -> list[PairRow]:
+    """The pairs of a device that have an address which it or its VM has."""
+    found = []
+    for pair in await pairs.of_device(session, device):
+        lan = intent.endpoints.get(pair.endpoint)
+        try:
+            mine = lan is not None and lan.plan.index_of(ip_address(address)) == pair.number
+        except PlanError:
+            continue
+        found += [pair] if mine else []
+    return found
