@@ -34,13 +34,17 @@ class Berths:
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database, self._changes = database, changes
 
-    async def settle(self) -> None:
-        """Takes over what is noted. While a change is on trial there can be no other: it stays noted."""
+    async def settle(self) -> bool:
+        """Takes over what is noted, up to so many VMs; says whether to go on at once. While a change is on trial there
+        can be no other: it stays noted."""
+        if not await self._any():
+            return False
         try:
-            while await self._any():
-                await self._take_over()
+            await self._take_over()
         except Refused as refused:
             log.info("berths of VMs are told later: %s", refused.message)
+            return False
+        return await self._any()
 
     async def _take_over(self) -> None:
         ids: list[int] = []

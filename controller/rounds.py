@@ -86,8 +86,7 @@ class Rounds:
                 due = now().timestamp() + 0.5
             if due is not None:
                 soonest = min(soonest, due - now().timestamp())
-        await self._berths.settle()
-        return soonest
+        return 0.0 if await self._berths.settle() else soonest
 
     async def _errands_of(self, saga: Saga) -> None:
         if saga.task("controller") is not None:

@@ -173,8 +173,8 @@ async def test_a_controller_that_dies_in_between(start: Start, route_server: Fak
             await _end(movers)
 
 
-async def _nothing() -> None:
-    pass
+async def _nothing() -> bool:
+    return False
 
 
 @pytest.mark.parametrize("away", ["the route server", "a trial"])
