@@ -102,6 +102,10 @@ unit: build ## the tests that need no lab
 bench-join: build ## 100 joins and leaves, REST call to first ping; docs/join.md
 	$(PY) -m lab.bench_join --output $(B)/bench-join.json --document docs/join.md
 
+.PHONY: conformance
+conformance: build ## the rules of the hypervisor interface, for DRIVER=qemu|libvirt|simulated|MODULE:NAME; docs/drivers.md
+	$(PY) -m tests.conformance $(or $(DRIVER),simulated)
+
 .PHONY: bench-policy
 bench-policy: build ## `weft policy plan` for 1,000 cloudlets and 200 VCPs; docs/policy.md
 	$(PY) -m lab.bench_policy --output $(B)/bench-policy.json
@@ -151,7 +155,7 @@ simulate: build ## growth to 100,000 cloudlets and a million devices, simulated;
 .PHONY: fuzz nightly
 fuzz: | $(GO) ## everything that reads what others wrote, TIME=10m in total for all targets
 	./tests/fuzz $(or $(TIME),10m)
-nightly: build ## a million random steps against the second model, fuzzing and soak; STEPS= SEED= FUZZ= MINUTES=
+nightly: build ## a million random steps against the second model, fuzzing, the drivers' rules and soak; STEPS= SEED= FUZZ= MINUTES=
 	./tests/nightly
 
 .PHONY: soak

@@ -2,6 +2,6 @@
 
     python -m tests.conformance MODULE:NAME
 
-runs them for the bench that MODULE has under NAME (`bench.py` says what that is); in the suite they run for the
-simulated driver. docs/drivers.md is the author's guide.
+runs them for the bench that MODULE has under NAME (`bench.py` says what that is), and `make conformance DRIVER=qemu`
+for one of the repository's own. docs/drivers.md is the author's guide.
 """

@@ -14,7 +14,12 @@ from controller.wire.moves import Tuning
 ENVIRONMENT = "WEFT_CONFORMANCE"
 """The environment variable that names the bench, `MODULE:NAME`."""
 
-SIMULATED = "tests.conformance.simulated:bench"
+OURS = {
+    "simulated": "tests.conformance.simulated:bench",
+    "qemu": "tests.integration.qemu_bench:bench",
+    "libvirt": "tests.integration.libvirt_bench:bench",
+}
+"""The benches of this repository's own drivers, by their names."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Bench:
 def chosen() -> Iterator[Bench]:
     """The bench that the environment names, or the simulated one: an object, or a function that gives a context in
     which there is one."""
-    module, _, name = os.environ.get(ENVIRONMENT, SIMULATED).partition(":")
+    module, _, name = os.environ.get(ENVIRONMENT, OURS["simulated"]).partition(":")
     found: Bench | Callable[[], AbstractContextManager[Bench]] = getattr(import_module(module), name)
     if isinstance(found, Bench):
         yield found

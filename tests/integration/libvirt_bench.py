@@ -1,4 +1,4 @@
-"""The libvirt driver for the conformance tests: `python -m tests.conformance tests.integration.libvirt_bench:bench`."""
+"""The libvirt driver for the conformance tests: `make conformance DRIVER=libvirt`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The qemu driver for the conformance tests: `python -m tests.conformance tests.integration.qemu_bench:bench`."""
+"""The qemu driver for the conformance tests: `make conformance DRIVER=qemu`."""
 
 import ctypes
 import os
@@ -11,8 +11,8 @@ from agents.hypervisors.hypervisor import Attachment, Hypervisor
 from agents.hypervisors.qemu import driver, process
 from agents.hypervisors.qemu.hypervisor import Qemu
 from controller.wire.machines import Disk, Machine
+from lab.guests.build import build
 from lab.hosts import CLONE_NEWNET, kill
-from lab.paths import BUILD
 from tests.conformance.bench import Bench
 
 MACHINE = Machine(
@@ -42,6 +42,7 @@ async def freeze(hypervisor: Hypervisor, name: str, frozen: bool) -> None:
 @contextmanager
 def bench() -> Iterator[Bench]:
     """In a network namespace of its own, with a LAN. Machines are moved as soon as they have begun to boot."""
+    images = build()  # before there is no way to a mirror any more
     before, libc = os.open("/proc/self/ns/net", os.O_RDONLY), ctypes.CDLL(None, use_errno=True)
     try:
         if libc.unshare(CLONE_NEWNET):
@@ -50,7 +51,7 @@ def bench() -> Iterator[Bench]:
             subprocess.run(command.split(), check=True)
         options = {"accelerator": "tcg", "shutdown_seconds": "0"}
         yield Bench(
-            driver, MACHINE, Attachment("lan1", 1400), images=BUILD / "guests", options=options,
+            driver, MACHINE, Attachment("lan1", 1400), images=images, options=options,
             seconds=90, settling=1, kill=crash, freeze=freeze, echo="/bin/echo",
         )  # fmt: skip
     finally:
