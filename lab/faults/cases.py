@@ -103,7 +103,7 @@ def _ends(case: Case) -> Iterable[End]:
 def _all() -> Iterable[Case]:
     for fault in list(Fault)[: list(Fault).index(Fault.CUT_SOURCE)]:
         for step in STEPS:
-            if fault is not Fault.KILL_DESTINATION_QEMU or not before(step, Step.DISK):
+            if fault is not Fault.KILL_DESTINATION_QEMU or not before(step, Step.PREPARE):  # before that it has none
                 yield Case(fault, step)
     yield Case(Fault.FULL, Step.PREPARE)
     yield Case(Fault.TWICE, Step.AUTHORISE)
@@ -134,9 +134,13 @@ CHOSEN = (
     "kill-destination-qemu@activate",
     "cut-source-1s@switchover",
     "destination-full@prepare",
+    "guest-silent@leave",
+    "device-gone@leave",
+    "device-never-joins@join",
+    "device-walks-on@memory",
     "two-moves-at-once@authorise",
 )
-"""One of each kind, at the steps where most depends on it; for the test suite."""
+"""One of each kind, of the cuts only the shortest, at the steps where most depends on it; for the test suite."""
 
 
 def chosen(*patterns: str) -> list[Case]:

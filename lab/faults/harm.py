@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agents.hypervisors.qemu import process
 from agents.hypervisors.qemu.monitor import short
+from controller.core.saga.steps import Step
 from lab import netns
 from lab.faults import census
 from lab.faults.cases import Case, Fault
@@ -22,6 +23,9 @@ HOME, ELSEWHERE = "c3", "c4"
 
 DOWN = 2.0
 """Seconds for which what was killed stays away."""
+
+_STARTS = 20.0
+"""Seconds within which the destination has a QEMU, once it is told to prepare for one."""
 
 _TABLE = "inet weft-faults"
 _TOO_LITTLE = "64m"
@@ -43,16 +47,18 @@ class Harm:
             case Fault.DEVICE_DEAF:
                 self._limits(0)
 
-    def do(self) -> None:
-        """Does it, as fast as can be."""
+    def do(self) -> bool:
+        """Does it, as fast as can be. Whether it was done: what does not run any more, or not yet, cannot be killed."""
         killed = self._killed()
         match self._case.fault:
             case _ if killed is not None:
+                ran = self._region.processes[killed].alive()
                 self._region.processes[killed].kill()
+                return ran
             case Fault.KILL_SOURCE_QEMU:
-                _kill_qemu(census.folder(self._source))
+                return kill_qemu(census.folder(self._source))
             case Fault.KILL_DESTINATION_QEMU:
-                _kill_qemu(census.folder(self._destination))
+                return kill_qemu(census.folder(self._destination), _STARTS if self._case.step is Step.PREPARE else 0.0)
             case Fault.CUT_SOURCE | Fault.CUT_DESTINATION | Fault.CUT_PATH:
                 self._cut(True)
             case Fault.GUEST_SILENT:
@@ -61,6 +67,7 @@ class Harm:
                 lose(self._region, DEVICE)
             case Fault.DEVICE_WALKS:
                 walk(self._region, DEVICE, ELSEWHERE)
+        return True
 
     def take_back(self) -> None:
         """As it was, as far as that is ours to say."""
@@ -146,9 +153,18 @@ class Harm:
         _say(census.folder(running()[0]) / "console", f"killall -{number} qemu-ga")
 
 
-def _kill_qemu(folder: Path) -> None:
-    if (pid := process.find(folder)) is not None:
+def kill_qemu(folder: Path, seconds: float = 0.0) -> bool:
+    """Whether there was one in a machine's folder, or came within so many seconds."""
+    deadline = time.monotonic() + seconds
+    while (pid := process.find(folder)) is None:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.002)
+    try:
         os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:  # it has ended just now
+        return False
+    return True
 
 
 def _say(console: Path, words: str) -> None:

@@ -44,6 +44,15 @@ class Found:
     wrong: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Hit:
+    """When the harm came, from and to (Unix time), and whether it was `done`: there was something to do it to."""
+
+    began: float
+    ended: float
+    done: bool = True
+
+
 def put(bed: Bed, case: Case) -> Found:
     """Puts one case through. Raises LabError if the region cannot be made ready for it."""
     bed.settle()
@@ -57,8 +66,8 @@ def put(bed: Bed, case: Case) -> Found:
     try:
         with Sentry([census.folder(name) for name in (source, destination)]) as sentry:
             name = _begun(bed, case, f"{destination}-lan", found)
-            done = _harmed(bed, case, harm, name)
-            _wait_for_the_end(bed, harm, name, done[1])
+            hit = _harmed(bed, case, harm, name)
+            _wait_for_the_end(bed, harm, name, hit.ended)
             if harm.at_the_end:
                 harm.take_back()
             try:
@@ -67,7 +76,7 @@ def put(bed: Bed, case: Case) -> Found:
                 found.wrong.append(str(error))
             time.sleep(_NEXT_WORD if _kept(bed, name) else _NEXT_LOOK)
         counted = census.take(bed.region, bed.rest, name)
-        _judge(found, case, counted, was, (source, destination), done)
+        judge(found, case, counted, was, (source, destination), hit)
         if sentry.twice:
             found.wrong.append(f"CPUs of two QEMUs worked at {sentry.twice} looks")
         if not End(found.end).lost:
@@ -96,13 +105,12 @@ def _begun(bed: Bed, case: Case, endpoint: str, found: Found) -> str:
     return str(made[0])
 
 
-def _harmed(bed: Bed, case: Case, harm: Harm, name: str) -> tuple[float, float]:
-    """From when to when it was done (Unix time)."""
+def _harmed(bed: Bed, case: Case, harm: Harm, name: str) -> Hit:
     with suppress(httpx.HTTPError):
         _reach(bed, name, case.step)
     began = time.time()
-    harm.do()
-    return began, time.time()
+    done = harm.do()
+    return Hit(began, time.time(), done)
 
 
 def _reach(bed: Bed, name: str, step: Step) -> None:
@@ -145,14 +153,10 @@ def _kept(bed: Bed, name: str) -> bool:
     return bool(move["state"] == "done" and move["new_address"] != bed.vm["address"])
 
 
-def _judge(
-    found: Found,
-    case: Case,
-    counted: census.Census,
-    was: census.Census,
-    ends: tuple[str, str],
-    done: tuple[float, float],
+def judge(
+    found: Found, case: Case, counted: census.Census, was: census.Census, ends: tuple[str, str], hit: Hit
 ) -> None:
+    """Says in `found` how the move ended, where it was hit, and what must not be so."""
     move = counted.move
     lost = counted.vm["condition"] != "running"
     kept = counted.move["new_address"] != counted.vm["address"]
@@ -161,9 +165,11 @@ def _judge(
     else:
         found.end = End.UNDONE_LOST if lost else End.UNDONE
     found.seconds, found.reason = round(move["seconds"], 1), move["reason"]
-    found.landed = ", ".join(dict.fromkeys(landed(counted.move["steps"], at) for at in done))
+    found.landed = ", ".join(dict.fromkeys(landed(counted.move["steps"], at) for at in (hit.began, hit.ended)))
     found.steps = [_line(step) for step in counted.move["steps"]]
     found.wrong += census.wrong(counted, was, ends)
+    if not hit.done:
+        found.wrong.append("no harm was done: what was to be killed did not run")
     if found.end not in case.ends:
         found.wrong.append(f"it ended as {found.end}: {move['reason']}")
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import subprocess
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -11,9 +13,10 @@ import pytest
 
 from controller.core.saga.steps import Step
 from lab.faults import page
-from lab.faults.cases import ALL, CHOSEN, STEPS, Case, End, Fault, chosen
+from lab.faults.cases import ALL, CHOSEN, CUTS, STEPS, Case, End, Fault, chosen
 from lab.faults.census import Census, Host, unneeded, wrong
-from lab.faults.trial import Found, landed
+from lab.faults.harm import kill_qemu
+from lab.faults.trial import Found, Hit, judge, landed
 
 ENDS = ("c1", "c2")
 HERE = Host(condition="running", taps=2)
@@ -24,7 +27,26 @@ def test_every_case_has_a_name_of_its_own_and_an_end() -> None:
     assert len(set(names)) == len(names)
     assert all(case.ends for case in ALL)
     assert {case.fault for case in ALL} == set(Fault)
+
+
+def test_the_suite_has_one_of_each_kind() -> None:
     assert {case.name for case in chosen(*CHOSEN)} == set(CHOSEN)
+    assert {case.fault for case in chosen(*CHOSEN)} | set(CUTS) == set(Fault)
+
+
+def test_every_qemu_is_killed_at_every_step_at_which_there_is_one() -> None:
+    assert {case.step for case in chosen("kill-source-qemu@*")} == set(STEPS)
+    assert {case.step for case in chosen("kill-destination-qemu@*")} == set(STEPS[STEPS.index(Step.PREPARE) :])
+
+
+def test_a_qemu_that_is_not_there_was_not_killed(tmp_path: Path) -> None:
+    """One is known by its pid file and its command line; where it has yet to come it is waited for."""
+    assert not kill_qemu(tmp_path) and not kill_qemu(tmp_path, 0.01)
+    argv = ["sh", "-c", 'sleep 0.1; echo $$ > "$0.new"; mv "$0.new" "$0"; read forever', str(tmp_path / "pid")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE) as qemu:
+        assert kill_qemu(tmp_path, 20)
+        assert qemu.wait(20) == -signal.SIGKILL
+    assert not kill_qemu(tmp_path)
 
 
 def test_names() -> None:
@@ -117,6 +139,16 @@ def test_an_address_that_nobody_needs_is_found() -> None:
         ({"pairs": []}, "pairs are reserved at"),
     ):
         assert [one.partition(" [")[0] for one in unneeded(replace(after, **changes), before)] == [says]
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_case_without_harm_is_not_well(done: bool) -> None:
+    counted = census("done", "c2")
+    move = counted.move | {"seconds": 9.5, "reason": "", "steps": []}
+    found = Found("kill-source-qemu@discard")
+    judge(found, chosen(found.case)[0], replace(counted, move=move), census(), ENDS, Hit(1.0, 2.0, done))
+    assert found.end == End.DONE
+    assert found.wrong == ([] if done else ["no harm was done: what was to be killed did not run"])
 
 
 def test_where_it_landed() -> None:
