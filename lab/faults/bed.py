@@ -17,6 +17,8 @@ from lab.walk import walk
 
 TOPOLOGY = ROOT / "lab/topologies/faults.yaml"
 ENDS = ("c1", "c2")
+DATABASE = LAB / "controller" / "weft.db"
+"""The controller's."""
 DOWN, UP = 500_000, 100_000
 """Bytes a second of the device's connection."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import fill
 
 from controller.core.saga.steps import Step
+from lab.faults.cases import Fault
 from lab.faults.trial import Found
 from lab.paths import ROOT
 
@@ -45,18 +46,19 @@ def table(found: Sequence[Found]) -> str:
 
 
 def elsewhere(found: Sequence[Found]) -> str:
-    """One sentence: in how many cases the harm came at another step than asked for."""
-    early, late = ([one for one in found if _off(one) == sign] for sign in (-1, 1))
-    if not early and not late:
-        return f"In each of {len(found)} cases the harm came at the step asked for."
-    told = [_counted(how, ones, found) for how, ones in (("too early", early), ("too late", late)) if ones]
-    return fill(
-        f"In {len(early) + len(late)} of {len(found)} cases the harm came at another step than asked for: "
-        f"{', '.join(told)}; short steps (`authorise`, `connect`, `reserve`: 10 to 40 ms each on an idle machine) are "
-        "often over when the harm comes.",
-        120,
-        break_on_hyphens=False,
-    )
+    """In how many cases the harm came at another step than asked for. Two moves asked for at once are the harm
+    themselves, and so are not counted."""
+    some = [one for one in found if not one.case.startswith(Fault.TWICE)]
+    early, late = ([one for one in some if _off(one) == sign] for sign in (-1, 1))
+    told = [_counted(how, ones, some) for how, ones in (("too early", early), ("too late", late)) if ones]
+    if told:
+        off = len(early) + len(late)
+        said = f"In {off} of {len(some)} cases the harm came at another step than asked for: {', '.join(told)}."
+    else:
+        said = f"In each of {len(some)} cases the harm came at the step asked for."
+    if len(some) < len(found):
+        said += f" `{Fault.TWICE}` is not counted: its harm is the asking, before any step."
+    return fill(said, 120, break_on_hyphens=False)
 
 
 def _counted(how: str, some: Sequence[Found], found: Sequence[Found]) -> str:

@@ -13,9 +13,10 @@ from controller.core.saga.steps import FORWARD, Step, before
 from controller.machine_reports import NEWS
 from lab.errors import LabError
 from lab.faults import census
-from lab.faults.bed import Bed
+from lab.faults.bed import DATABASE, Bed
 from lab.faults.cases import Case, End, Fault
 from lab.faults.harm import Harm
+from lab.faults.hold import SHORT, held
 from lab.faults.sentry import Sentry
 from lab.rest import Json
 from lab.work import Stream
@@ -46,11 +47,13 @@ class Found:
 
 @dataclass(frozen=True)
 class Hit:
-    """When the harm came, from and to (Unix time), and whether it was `done`: there was something to do it to."""
+    """When the harm came, from and to (Unix time), whether it was `done`: there was something to do it to; and at which
+    step the move was `held` meanwhile, if it was."""
 
     began: float
     ended: float
     done: bool = True
+    held: Step | None = None
 
 
 def put(bed: Bed, case: Case) -> Found:
@@ -65,8 +68,7 @@ def put(bed: Bed, case: Case) -> Found:
     found = Found(case.name)
     try:
         with Sentry([census.folder(name) for name in (source, destination)]) as sentry:
-            name = _begun(bed, case, f"{destination}-lan", found)
-            hit = _harmed(bed, case, harm, name)
+            name, hit = _hit(bed, case, harm, f"{destination}-lan", found)
             _wait_for_the_end(bed, harm, name, hit.ended)
             if harm.at_the_end:
                 harm.take_back()
@@ -105,18 +107,31 @@ def _begun(bed: Bed, case: Case, endpoint: str, found: Found) -> str:
     return str(made[0])
 
 
-def _harmed(bed: Bed, case: Case, harm: Harm, name: str) -> Hit:
-    with suppress(httpx.HTTPError):
-        _reach(bed, name, case.step)
+def _hit(bed: Bed, case: Case, harm: Harm, endpoint: str, found: Found) -> tuple[str, Hit]:
+    """The move's name, and what has hit it. At a short step that comes before the controller has answered."""
+    if case.step not in SHORT or case.fault is Fault.TWICE:
+        name = _begun(bed, case, endpoint, found)
+        if case.fault is not Fault.TWICE:
+            with suppress(httpx.HTTPError):
+                _reach(bed, name, case.step)
+        return name, _done(harm)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(_begun, bed, case, endpoint, found)
+        with held(DATABASE, census.VM, case.step) as move:
+            hit = _done(harm, move.step)
+        if case.fault is not Fault.KILL_CONTROLLER:  # which may have died before it answered
+            asked.result()
+    return move.move, hit
+
+
+def _done(harm: Harm, held_at: Step | None = None) -> Hit:
     began = time.time()
     done = harm.do()
-    return Hit(began, time.time(), done)
+    return Hit(began, time.time(), done, held_at)
 
 
 def _reach(bed: Bed, name: str, step: Step) -> None:
     """Returns when the move is at that step, or beyond it."""
-    if step is Step.AUTHORISE:
-        return
     headers = {"Accept": "text/event-stream"}
     with bed.rest.http.stream("GET", f"/api/v1/moves/{name}", headers=headers, timeout=LONGEST) as answer:
         for line in answer.iter_lines():
@@ -165,13 +180,17 @@ def judge(
     else:
         found.end = End.UNDONE_LOST if lost else End.UNDONE
     found.seconds, found.reason = round(move["seconds"], 1), move["reason"]
-    found.landed = ", ".join(dict.fromkeys(landed(counted.move["steps"], at) for at in (hit.began, hit.ended)))
+    found.landed = hit.held or _between(counted.move["steps"], hit)
     found.steps = [_line(step) for step in counted.move["steps"]]
     found.wrong += census.wrong(counted, was, ends)
     if not hit.done:
         found.wrong.append("no harm was done: what was to be killed did not run")
     if found.end not in case.ends:
         found.wrong.append(f"it ended as {found.end}: {move['reason']}")
+
+
+def _between(steps: list[Json], hit: Hit) -> str:
+    return ", ".join(dict.fromkeys(landed(steps, at) for at in (hit.began, hit.ended)))
 
 
 def landed(steps: list[Json], at: float) -> str:
