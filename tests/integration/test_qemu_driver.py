@@ -2,6 +2,7 @@
 # ruff: noqa: F401, F811 - fixtures are imported
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -11,9 +12,10 @@ import pytest
 
 from agents.hypervisors.hypervisor import Fenced, HypervisorError, Refused
 from agents.hypervisors.qemu.condition import SILENT
+from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import Disk
 from controller.wire.moves import Tuning
-from lab.hosts import Hosts, kill, last
+from lab.hosts import Host, Hosts, kill, last
 from lab.patience import until
 from tests.integration.qemu_hosts import (
     boot,
@@ -49,6 +51,50 @@ def test_there_and_back_under_load(hosts: Hosts) -> None:
     assert condition(one) == "stopped"
     overlay = str(one.state / "vm1" / "disk.qcow2")
     subprocess.run(["qemu-img", "check", "-q", overlay], check=True)
+
+
+COUNTER = """\
+for page in 0 1 2 3 4 5 6 7; do yes weft | tr -d '\\n' | head -c 4096 > /page$page; done
+count=0
+while [ ! -e /enough ]; do
+  count=$((count + 1))
+  for page in 0 1 2 3 4 5 6 7; do printf %08d $count 1<> /page$page; done
+  sleep 0.01
+done"""
+"""In the guest: eight pages of memory, of each of which a few bytes change all the time. That is what xbzrle is for."""
+
+
+def counted(host: Host) -> set[int]:
+    """What the counter wrote last into each page; all else in them is as it was at first."""
+    pages = [shell(host, f"cat /page{page}") for page in range(8)]
+    assert {page[8:] for page in pages} == {"weft" * 1022}
+    return {int(page[:8]) for page in pages}
+
+
+def test_there_and_back_with_xbzrle(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
+    """As under load above, with what has changed in a page instead of the page, where that is less."""
+    hosts = kind(tmp_path, images, options={"compression": "xbzrle"})
+    one, two = hosts.one, hosts.two
+
+    def changes(host: Host) -> int:
+        return int(host.do(Vm(host.state / "vm1").monitor.execute("query-migrate"))["xbzrle-cache"]["pages"])
+
+    try:
+        boot(one)
+        work(one, "memory", "start", "mib=16", "rate=4")
+        shell(one, f"sh -c {shlex.quote(COUNTER)} > /dev/null 2>&1 &")
+        reached = 0
+        for number, (here, there) in enumerate(((one, two), (two, one))):
+            copy(here, f"m{number}", prepare(there, f"m{number}"))
+            until(lambda at=here: changes(at) > 8, "pages go as what has changed in them", 30)  # type: ignore[misc]
+            assert hand_over(here, there, f"m{number}") < 5000
+            right(there, "memory")
+            assert min(counted(there)) > reached
+            reached = max(counted(there))
+        shell(one, "touch /enough; sleep 1")
+        assert len(counted(one)) == 1
+    finally:
+        hosts.close()
 
 
 def test_abort_leaves_the_source_running(hosts: Hosts) -> None:
