@@ -20,7 +20,6 @@ from controller.db import berths as table
 from controller.db import moves, pairs, vms
 from controller.db.engine import Database
 from controller.db.pairs import PairRow
-from controller.db.vms import VmRow
 
 log = logging.getLogger(__name__)
 
@@ -71,21 +70,23 @@ async def _berth(session: AsyncSession, intent: Intent, name: str) -> Berth | No
     if row is None:
         return None
     endpoints = {row.endpoint}
+    reached = {row.address: None} if row.address is not None else {}
     for move in await moves.of_vm(session, name):
         saga = move.kept
         if row.endpoint in (found := places(saga)):
             endpoints |= found
-    return berth(intent, name, row.made_of.macs, endpoints, await _addresses(session, intent, row))
+        if saga.leaving:
+            reached |= dict.fromkeys(saga.addresses)
+    addresses = [each for address in reached for each in await _both(session, intent, row.device, address)]
+    return berth(intent, name, row.made_of.macs, endpoints, addresses)
 
 
-async def _addresses(session: AsyncSession, intent: Intent, row: VmRow) -> list[str]:
-    """What a VM is known by, in both families."""
-    if row.address is None:
-        return []
-    known = {row.address: None}
-    for pair in await pairs_with(session, intent, row.device, row.address):
+async def _both(session: AsyncSession, intent: Intent, device: str, address: str) -> list[str]:
+    """An address of a device's VM, in both families."""
+    known = {address: None}
+    for pair in await pairs_with(session, intent, device, address):
         lan = intent.endpoints[pair.endpoint]
-        known |= {six: None} if (six := address6(lan.prefix, lan.prefix6, row.address)) else {}
+        known |= {six: None} if (six := address6(lan.prefix, lan.prefix6, address)) else {}
     return list(known)
 
 

@@ -26,7 +26,7 @@ def places(saga: Saga) -> frozenset[str]:
 
 def differs(before: Saga, after: Saga) -> bool:
     """Whether a turn of a move makes another berth of its VM's."""
-    return (places(before), before.address) != (places(after), after.address)
+    return (places(before), before.addresses) != (places(after), after.addresses)
 
 
 def berth(

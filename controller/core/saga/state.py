@@ -128,6 +128,11 @@ class Saga:
         return self.new if (self.swapped or self.leaving) and self.new else self.plan.old
 
     @property
+    def addresses(self) -> tuple[str, ...]:
+        """All by which the VM is reached: the old one as well while it lingers."""
+        return (self.address, self.plan.old) if self.leaving else (self.address,)
+
+    @property
     def serving(self) -> Nic:
         """The vNIC that has that address."""
         if self.address == self.plan.old:

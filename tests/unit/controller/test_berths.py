@@ -138,6 +138,20 @@ async def test_a_move_to_another_address(controller: Controller, route_server: F
         await told.becomes({"c2-lan": (True, [])})
 
 
+async def test_the_old_address_while_it_lingers(controller: Controller, route_server: FakeRouteServer) -> None:
+    async with town(controller, pe="evpn") as town_:
+        told = Told(controller, route_server)
+        town_.movers["c2"].broken = lambda order: (
+            {"state": "running"} if order.act == "leave" and order.addresses and order.addresses.linger else None
+        )
+        name = await town_.start(linger=600)
+        await settled(lambda: _step(controller, name, "leave"))
+        await told.becomes({"c1-lan": (True, ["10.2.0.3"]), "c2-lan": (True, ["10.1.0.3"])})
+        await controller.post(f"/moves/{name}/finish", status=200)
+        assert (await town_.over(name))["state"] == "done"
+        await told.becomes({"c2-lan": (True, [])})
+
+
 @pytest.mark.parametrize("act", ["prepare", "activate", "join"])
 async def test_what_does_not_come_off_leaves_nothing(
     controller: Controller, route_server: FakeRouteServer, act: str
