@@ -59,7 +59,8 @@ def page(runs: Sequence[Run], stem: str = "bench-move") -> str:
         table(runs, lambda figures: figures.answering_seconds, 1),
         "## Network downtime (Teka's table 7)",
         "The longest time, in milliseconds, in which neither the old address nor the new one answered a ping. Both are "
-        "pinged every 10 ms; QEMU alone keeps the old one.",
+        "pinged every 10 ms, the old one by the device and the new one by the gateway beside it; QEMU alone keeps the "
+        "old one.",
         table(runs, _down, 0, PAPER_DOWN_MS),
         f"![Network downtime]({stem}-downtime.svg)",
         "The hypervisor's own account of the pause, in milliseconds (Weft: from `stop` to the last word of the "
