@@ -107,8 +107,8 @@ conformance: build ## the rules of the hypervisor interface, for DRIVER=qemu|lib
 	$(PY) -m tests.conformance $(or $(DRIVER),simulated)
 
 .PHONY: bench-policy
-bench-policy: build ## `weft policy plan` for 1,000 cloudlets and 200 VCPs; docs/policy.md
-	$(PY) -m lab.bench_policy --output $(B)/bench-policy.json
+bench-policy: build ## `weft policy plan` for 1,000 cloudlets and 200 VCPs, bare and lived in, on both databases; docs/policy.md; BENCH="--times 3"
+	$(PY) -m tests.bench.policy $(BENCH) --output $(B)/bench-policy.json --document docs/policy.md
 
 .PHONY: soak-move
 soak-move: build ## a VM moves to and fro under load, MOVES=100; every byte and address checked; build/soak-move.json

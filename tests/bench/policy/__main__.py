@@ -1,9 +1,11 @@
 """`make bench-policy`: how long `weft policy plan` takes in a large region, as its operator would notice it.
 
-A real controller over SQLite with a pair of real route servers; nobody's PE is there, so no routes. Half of the pools
-name their members, half select them by label, and one family is placed by distance. Measured: the command from its
-start to its end, REST alone, and the application; by the clock, and in CPU time (the command's and the controller's),
-which says what it costs on a machine that has other things to do.
+A real controller, over SQLite and over PostgreSQL with its data on the disk, with a pair of real route servers; no PE
+is there, so no routes. The region and its policy are those of `large`: bare, and lived in.
+
+Measured: the command from its start to its end, REST alone, and the application; by the clock, and in CPU time (the
+command's and the controller's; PostgreSQL's own is in neither), which says what it costs on a machine that has other
+things to do.
 """
 
 import argparse
@@ -24,69 +26,17 @@ from typing import Any
 
 import httpx
 
-from controller.agents import Agents
-from controller.bell import Bell
-from controller.changes import Changes
-from controller.core.desired import Fabric
-from controller.core.intent import Cloudlet, Endpoint, Intent, State
-from controller.db.engine import Database
-from controller.db.schema import upgrade
-from controller.replicas import Replicas
-from controller.wire.flavours import Flavour
+from controller.core.intent import Intent
 from lab.paths import BIN, ROOT
+from tests.bench.policy.large import inhabited, policy
+from tests.bench.policy.life import walk
+from tests.bench.policy.page import table, written
+from tests.postgres import Cluster
+from tests.simulate.world import fill
 
 LIMIT_MS = 1000.0
-MEMBERS = 10
-CITIES, TIERS = 50, 4
+
 WEFT = "from controller.cli.main import main; main()"
-
-
-def inhabited(cloudlets: int) -> Intent:
-    """Cloudlets with a LAN each, 400 m apart in rows of a hundred, that are 3 km from each other."""
-    numbers = range(cloudlets)
-    return Intent(
-        cloudlets={
-            f"c{n}": Cloudlet(
-                f"c{n}",
-                Flavour.VPLS,
-                f"100.64.{n >> 8}.{n & 255}",
-                State.ACTIVE,
-                labels={"city": f"k{n % CITIES}", "tier": str(n // CITIES % TIERS)},
-                latitude=45 + n // 100 * 0.027,
-                longitude=7 + n % 100 * 0.005,
-            )
-            for n in numbers
-        },
-        endpoints={
-            f"c{n}-lan": Endpoint(
-                f"c{n}-lan", f"c{n}", n + 1, 1, f"10.{n >> 8}.{n & 255}.0/24", f"10.{n >> 8}.{n & 255}.1"
-            )
-            for n in numbers
-        },
-    )
-
-
-def policy(cloudlets: int, vcps: int) -> str:
-    """Pools by name, pools by label, and a family."""
-    lines = ["apiVersion: weft/v1", "vcps:"]
-    for n in range(vcps // 2):
-        members = ", ".join(f"c{(n * MEMBERS + k) % cloudlets}-lan" for k in range(MEMBERS))
-        lines += [f"  named-{n}:", f"    members: [{members}]"]
-    for n in range(vcps - vcps // 2 - 1):
-        lines += [f"  chosen-{n}:", f"    select: {{city: k{n % CITIES}, tier: '{n // CITIES % TIERS}'}}"]
-    lines += ["  near:", "    select: {tier: '0'}", "    automatic: proximity"]
-    return "\n".join(lines) + "\n"
-
-
-async def fill(url: str, intent: Intent) -> None:
-    """The region in a new database."""
-    database, bell = Database(url), Bell()
-    await upgrade(database)
-    replicas = Replicas("bench", "", database, None, bell)
-    changes = Changes(database, Agents(), Fabric(65000, ()), 1.0, bell, replicas)
-    await changes.start("nothing yet")
-    await changes.make(lambda _: intent.but(generation=changes.intent.generation), "bench")
-    await database.close()
 
 
 @contextmanager
@@ -162,15 +112,22 @@ def commands_ms() -> float:
     return (used.ru_utime + used.ru_stime) * 1000
 
 
-def measure(cloudlets: int, vcps: int, times: int) -> dict[str, Any]:
-    """Figures in ms."""
+def measure(name: str, options: argparse.Namespace, *, lived_in: bool) -> dict[str, Any]:
+    """Figures in ms, over the database of that name."""
+    cloudlets, times = options.cloudlets, options.times
     with tempfile.TemporaryDirectory(prefix="weft-bench-policy-") as path, ExitStack() as stack:
         directory = Path(path)
         database = f"sqlite+aiosqlite:///{directory}/weft.db"
-        asyncio.run(fill(database, inhabited(cloudlets)))
+        if name == "postgresql":
+            cluster = stack.enter_context(Cluster(durable=True))
+            cluster.create("bench")
+            database = cluster.url("bench")
+        asyncio.run(fill(database, Intent(), inhabited(cloudlets), range(cloudlets if lived_in else 0)))
+        if lived_in:
+            asyncio.run(walk(database, cloudlets))
         url, pid = region(stack, directory, database)
         file = directory / "policy.yaml"
-        text = policy(cloudlets, vcps)
+        text = policy(cloudlets, options.vcps, lived_in=lived_in)
         file.write_text(text)
         environment = {**os.environ, "WEFT_URL": url, "XDG_STATE_HOME": path, "PYTHONPATH": str(ROOT)}
         http = stack.enter_context(
@@ -181,8 +138,8 @@ def measure(cloudlets: int, vcps: int, times: int) -> dict[str, Any]:
             command = [sys.executable, "-c", WEFT, "policy", *arguments, str(file)]
             subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
 
-        def plan() -> None:
-            http.post("/api/v1/policy/plan", content=text).raise_for_status()
+        def plan() -> Any:
+            return http.post("/api/v1/policy/plan", content=text).raise_for_status().json()
 
         def series() -> dict[str, float]:
             before = cpu_ms(pid)
@@ -196,16 +153,20 @@ def measure(cloudlets: int, vcps: int, times: int) -> dict[str, Any]:
                 "command_cpu_ms": round((commands_ms() - before) / times, 1),
             }
 
-        fresh = series()
+        foreseen, fresh = plan(), series()
         # The pools join LANs of nobody's: no agent confirms, which ends the command with 1 and is no failure here.
         applied = timed(lambda: http.post("/api/v1/policy/apply", content=text).raise_for_status(), 1)
         again = series()
         pools = http.get("/api/v1/vcps", params={"limit": 1000}).json()["items"]
     return {
+        "database": name,
+        "lived_in": lived_in,
         "cloudlets": cloudlets,
-        "vcps": vcps,
+        "vcps": options.vcps,
         "pools": len(pools),
         "members": sum(len(pool["members"]) for pool in pools),
+        "leases_hit": len(foreseen["leases"]),
+        "tests": len(foreseen["tests"]),
         "bytes": len(text),
         "load": os.getloadavg()[0],
         "first": fresh,
@@ -220,14 +181,19 @@ def main() -> None:
     parser.add_argument("--cloudlets", type=int, default=1000)
     parser.add_argument("--vcps", type=int, default=200)
     parser.add_argument("--times", type=int, default=7)
+    parser.add_argument("--databases", nargs="+", choices=["sqlite", "postgresql"], default=["sqlite", "postgresql"])
     parser.add_argument("--output", type=Path)
-    arguments = parser.parse_args()
-    found = measure(arguments.cloudlets, arguments.vcps, arguments.times)
-    told = json.dumps(found, indent=2)
-    print(told)
-    if arguments.output:
-        arguments.output.write_text(told + "\n")
-    slow = max(found["first"]["command_ms"], found["again"]["command_ms"]) >= LIMIT_MS
+    parser.add_argument("--document", type=Path, help="the page whose table is written anew")
+    options = parser.parse_args()
+    if options.cloudlets < 100 or options.vcps < 20:
+        parser.error("--cloudlets: at least 100; --vcps: at least 20")
+    rows = [measure(name, options, lived_in=lived_in) for name in options.databases for lived_in in (False, True)]
+    print(table(rows))
+    if options.output:
+        options.output.write_text(json.dumps(rows, indent=2) + "\n")
+    if options.document:
+        options.document.write_text(written(options.document.read_text(), rows))
+    slow = max(row[when]["command_ms"] for row in rows for when in ("first", "again")) >= LIMIT_MS
     sys.exit(f"`weft policy plan` takes longer than {LIMIT_MS:.0f} ms" if slow else 0)
 
 

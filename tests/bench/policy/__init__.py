@@ -1,0 +1,1 @@
+"""`make bench-policy`: how long `weft policy plan` takes in a large region."""
