@@ -139,7 +139,7 @@ bench-audit: build ## what the audit log costs a request, with it and without, i
 	$(PY) -m tests.bench.audit $(BENCH) --output $(B)/bench-audit.json
 
 .PHONY: bench-leases
-bench-leases: build ## leases a second, 1 and 2 controllers over PostgreSQL, simulated agents; docs/leases.md; BENCH="--rate 1000 --seconds 60"
+bench-leases: build ## leases a second, 1 and 2 controllers over PostgreSQL, simulated agents; docs/leases.md; five minutes; BENCH="--rate 1000 --seconds 10"
 	$(PY) -m tests.bench.leases $(BENCH) --output $(B)/bench-leases.json
 
 .PHONY: bench-routeserver

@@ -22,6 +22,11 @@ from controller.wire.model import Message
 TICK = 0.02
 
 
+def prefix(number: int) -> str:
+    """A cloudlet's LAN: 32,766 pairs."""
+    return f"10.{number}.0.0/16"
+
+
 class Plain:
     """The way of former releases: a request to the controller for every lease."""
 
@@ -49,7 +54,7 @@ class Agent:
         self.controller = Controller(plan["urls"][number % len(plan["urls"])])
         self.controller.use(plan["credentials"][str(number)])
         endpoint = Endpoint(
-            name=self.name, index=1, flavour=Flavour.VPLS, prefix=f"10.{number}.0.0/18", gateway=f"10.{number}.0.1",
+            name=self.name, index=1, flavour=Flavour.VPLS, prefix=prefix(number), gateway=f"10.{number}.0.1",
             ports=[], rt="65000:1", rd="65000:1", ve_id=1, vni=None, vtep="192.0.2.1", mtu=1450, lease_seconds=3600,
             remotes=[],
         )  # fmt: skip
