@@ -105,7 +105,8 @@ async def measured(
         found = [await measures.enrolment(world, often), await measures.farewell(world, often)]
         found += await measures.joins(world, often)
         found += [await measures.leases(world, min(often * 5, size))]
-        found += [await measures.reports(world, often * 5), await measures.plan(world, 3 if size < 30_000 else 1)]
+        found += [await measures.reports(world, often * 5)]
+        found += [await measures.policy(world, verb, 3 if size < 30_000 else 1) for verb in ("check", "plan")]
     return found, state
 
 

@@ -14,6 +14,7 @@ from tests.simulate.agents import attending
 from tests.simulate.figures import Figure, Watch
 from tests.simulate.towns import (
     DEVICES,
+    GROUPS,
     PLANNED,
     RULE,
     cloudlet,
@@ -140,16 +141,16 @@ async def reports(world: World, often: int) -> Figure:
     return await _rate(world, "neighbour report", often, often, report)
 
 
-async def plan(world: World, often: int) -> Figure:
-    """A plan for a policy with 200 more pools, chosen by label, that everybody is in one of."""
+async def policy(world: World, verb: str, often: int) -> Figure:
+    """A check, or a plan, of a policy with 200 more pools, chosen by label, that everybody is in one of."""
     watch = Watch()
     for _ in range(often):
         with watch.once():
-            answer = await world.http.post("/api/v1/policy/check", content=PLANNED, headers={"Content-Type": YAML})
+            answer = await world.http.post(f"/api/v1/policy/{verb}", content=PLANNED, headers={"Content-Type": YAML})
         steps = _checked(answer, 200)["plan"]
-        if len(steps["create"]) != 200:
-            raise Failed(f"the plan makes {len(steps['create'])} pools, not 200")
-    return watch.figure("policy plan", world.cloudlets, world.database)
+        if len(steps["create"]) != GROUPS:
+            raise Failed(f"the plan makes {len(steps['create'])} pools, not {GROUPS}")
+    return watch.figure(f"policy {verb}", world.cloudlets, world.database)
 
 
 YAML = "application/yaml"

@@ -33,12 +33,12 @@ ABOUT = {
     "of the devices are new (bar: 2,000 a second over several controllers on PostgreSQL; this is one).",
     "neighbour report": "Twenty neighbours in a report, hundreds of agents at once; the second in which reports gather "
     "for a transaction is in it.",
-    "policy plan": "What `weft policy check` asks for (`/policy/check`), for a policy that has, beside the family by "
-    "proximity, 200 pools by label with everybody in one: the file is read, and its steps, tests (it has none), "
-    "disconnects and struck leases are worked out against the region. `weft policy plan` (`/policy/plan`) does this "
-    "and more, which is not measured here: it rehearses the change, which asks the route servers and says which "
-    "agents would be sent something, and says what access rules come to as filters. No agent is connected, and there "
-    "are no access rules.",
+    "policy check": "`weft policy check` (`/policy/check`) for a policy that has, beside the family by proximity, 200 "
+    "pools by label with everybody in one: the file is read, and its steps, tests (it has none), disconnects and "
+    "struck leases are worked out against the region.",
+    "policy plan": "`weft policy plan` (`/policy/plan`) for the same: that, then the rehearsal, which says who of the "
+    "agents is sent what, and the mark of the plan. No route server is asked, no agent is connected, and there are no "
+    "access rules.",
 }
 
 STATE = {
