@@ -11,7 +11,7 @@ from agents.ipsec.device import lengthen
 from agents.ipsec.drops import Drops, drops
 from agents.ipsec.guard import OPEN, guard
 from agents.ipsec.told import told
-from agents.ipsec.tunnel import Tunnels, intent
+from agents.ipsec.tunnel import Tunnels, intent, members
 from agents.settings import IpsecSettings
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.tunnels import Ipsec
@@ -41,7 +41,9 @@ class Protection:
 
     def guard(self, desired: Desired) -> str:
         """Text for nft, to be in force before there is any tunnel or BGP session."""
-        return OPEN if self._settings is None else guard(protected.address for protected in desired.protected)
+        if self._settings is None:
+            return OPEN
+        return guard((protected.address for protected in desired.protected), members(desired))
 
     def fit(self, desired: Desired) -> Desired:
         """The desired state with LANs whose frames fit into what encryption leaves."""

@@ -65,6 +65,12 @@ class Tunnels(Protocol):
         """Keeps them so, until it is cancelled. Tunnels stay when it ends."""
 
 
+def members(desired: Desired) -> frozenset[str]:
+    """VTEPs of the other cloudlets that a desired state shares a pool with."""
+    vteps = {remote.vtep for endpoint in desired.endpoints for remote in endpoint.remotes}
+    return frozenset(vteps - {desired.vtep})
+
+
 def intent(desired: Desired) -> Intent:
     """The tunnels that a desired state asks for: one per cloudlet, however many endpoints share however many pools, and
     one for each other end of protected BGP."""

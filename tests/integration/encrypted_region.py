@@ -40,9 +40,11 @@ def region() -> Iterator[Region]:
 
 @contextmanager
 def wire(region: Region) -> Iterator[None]:
-    """No VXLAN, no BGP and nothing of the API passes the WAN in the clear meanwhile, but something encrypted does."""
+    """No VXLAN, no BGP, nothing of the API or of a move, and no TCP at all between cloudlets passes the WAN in the
+    clear meanwhile, but something encrypted does."""
     nodes = (*(cloudlet.name for cloudlet in region.topology.cloudlets), *SERVERS, region.topology.controller)
-    with Wiretap(region.plan, nodes) as tap, region.capture("c1", ENCRYPTED) as encrypted:
+    vteps = [cloudlet.vtep for cloudlet in region.topology.cloudlets]
+    with Wiretap(region.plan, nodes, vteps) as tap, region.capture("c1", ENCRYPTED) as encrypted:
         yield
         told, carried = tap.stop(), encrypted.stop()
     assert not told, told

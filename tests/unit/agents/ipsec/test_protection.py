@@ -15,6 +15,7 @@ from controller.wire.desired import Protected
 from tests.unit.agents.desires import desired, endpoint, remote
 
 LAN = endpoint(1, remotes=[remote(endpoint(2)), remote(endpoint(3))])
+PEERS = ["192.0.2.2", "192.0.2.3"]
 
 
 def changed() -> None:
@@ -33,13 +34,13 @@ async def test_off_it_changes_nothing(tmp_path: Path) -> None:
 
 async def test_on_lans_are_shorter_and_the_guard_is_up(tmp_path: Path) -> None:
     on = Protection(IpsecSettings(), tmp_path, changed)
-    assert [e.mtu for e in on.fit(desired(LAN)).endpoints] == [1350] and on.guard(desired(LAN)) == guard()
+    assert [e.mtu for e in on.fit(desired(LAN)).endpoints] == [1350] and on.guard(desired(LAN)) == guard([], PEERS)
 
 
 async def test_protected_bgp_is_guarded_and_has_tunnels(tmp_path: Path) -> None:
     on, off = (Protection(settings, tmp_path, changed) for settings in (IpsecSettings(), None))
     state = desired(LAN).model_copy(update={"protected": [Protected(name="rs1", address="198.51.100.1")]})
-    assert on.guard(state) == guard(["198.51.100.1"]) and off.guard(state) == OPEN
+    assert on.guard(state) == guard(["198.51.100.1"], PEERS) and off.guard(state) == OPEN
     on.intend(state)
     report = on.report()
     assert report is not None and [t.cloudlet for t in report.tunnels] == ["ce2", "ce3", "rs1"]

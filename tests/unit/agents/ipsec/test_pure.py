@@ -13,7 +13,9 @@ from agents.ipsec.association import association
 from agents.ipsec.connections import CHILD, ESP, IKE, PREFIX, connections, leads, name, proof, proofs, proves
 from agents.ipsec.credentials import CredentialsError, read
 from agents.ipsec.daemon import DEAD, configuration
-from agents.ipsec.guard import guard
+from agents.ipsec.guard import LINGER, guard
+from agents.ipsec.tunnel import members
+from controller.wire.desired import Protected
 from tests.unit.agents.desires import desired, endpoint, remote
 
 sites = st.integers(min_value=2, max_value=250)
@@ -142,13 +144,36 @@ def test_the_backend_is_the_kernels_or_charons_own() -> None:
     assert "unix:///run/v" in configuration(Path("/run/v"), kernel=True)
 
 
+FLUSHED = {"chain": ("output", "input"), "set": ("protected", "peers")}
+
+
+def test_tcp_in_the_clear_is_dropped_between_those_who_share_a_pool_both_ways() -> None:
+    """And for longer than a connection lasts that hears nothing with those who did: so nothing else is flushed."""
+    rules = [line.strip() for line in guard(peers=["192.0.2.2"]).splitlines() if "l4proto tcp" in line]
+    assert rules[0] == "meta l4proto tcp ip daddr @peers update @lately { ip daddr }", "also what goes encrypted"
+    for way, (interface, missing) in {"daddr": ("oif", "rt"), "saddr": ("iif", "meta")}.items():
+        for whose in ("peers", "lately"):
+            clear = f'{interface}name != {{ "ipsec0", "lo" }} {missing} ipsec missing'
+            assert f"meta l4proto tcp ip {way} @{whose} {clear} drop" in rules
+    assert len(rules) == 5 and LINGER * 60 > 924.6, "tcp_retries2 = 15"
+
+
+def test_tunnels_to_route_servers_are_for_their_bgp() -> None:
+    here = remote(endpoint(9, vtep="192.0.2.1"))
+    state = desired(endpoint(1, remotes=[remote(endpoint(2)), here]))
+    state = state.model_copy(update={"protected": [Protected(name="rs1", address="198.51.100.1")]})
+    assert members(state) == {"192.0.2.2"}
+    assert {peer.vtep for peer in intent(state).peers} == {"192.0.2.2", "198.51.100.1"}
+
+
 def test_the_guard_is_one_table_that_replaces_itself() -> None:
-    text = guard(["192.0.2.9", "192.0.2.8", "192.0.2.9"])
+    text = guard(["192.0.2.9", "192.0.2.8", "192.0.2.9"], ["192.0.2.3", "192.0.2.2"])
     assert text.count("{") == text.count("}") and "delete" not in text, "its counters go on"
-    flushed = ("chain inet weft-ipsec output", "chain inet weft-ipsec input", "set inet weft-ipsec protected")
-    assert [text.count(f"flush {what}\n") for what in flushed] == [1, 1, 1]
-    assert text.count("udp dport 4789") == 4 and text.count("port 179 ") == 4 and text.count(" drop\n") == 6
-    assert text.endswith("add element inet weft-ipsec protected { 192.0.2.8, 192.0.2.9 }\n")
+    flushed = [f"{what} inet weft-ipsec {which}\n" for what, names in FLUSHED.items() for which in names]
+    assert [text.count(f"flush {what}") for what in flushed] == [1, 1, 1, 1] and text.count("flush ") == 4
+    assert text.count("udp dport 4789") == 4 and text.count("port 179 ") == 4 and text.count(" drop\n") == 10
+    elements = "add element inet weft-ipsec protected { 192.0.2.8, 192.0.2.9 }\n"
+    assert text.endswith(elements + "add element inet weft-ipsec peers { 192.0.2.2, 192.0.2.3 }\n")
     assert "add element" not in guard()
 
 
