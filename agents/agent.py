@@ -69,7 +69,8 @@ class Agent:
         self._sightings = Sightings(settings.cloudlet, controller)
         self._servers = LanServers(self._sightings.witness(self._leases))
         self._neighbours = Neighbours(settings.cloudlet, controller)
-        drivers = Drivers(settings.cloudlet, settings.state_dir / "hypervisors", settings.hypervisors)
+        hypervisors, encrypted = settings.state_dir / "hypervisors", settings.ipsec is not None
+        drivers = Drivers(settings.cloudlet, hypervisors, settings.hypervisors, encrypted=encrypted)
         self._multipath = Multipath(
             self._bridge,
             self._servers.greet,

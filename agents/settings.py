@@ -47,7 +47,8 @@ class IpsecSettings(_Table):
 
 class HypervisorSettings(_Table):
     """A hypervisor driver: `paths` are all addresses by which other cloudlets reach this one (its tunnel address if it
-    says nothing), `images` the directory of shared images, `options` the driver's own."""
+    says nothing; with `[ipsec]` that alone is used), `images` the directory of shared images, `options` the driver's
+    own."""
 
     paths: tuple[IPvAnyAddress, ...] = Field(default=(), max_length=8)
     images: Path | None = None

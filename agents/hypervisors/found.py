@@ -29,7 +29,8 @@ class Driver:
 
 class Drivers:
     """The drivers of one cloudlet, each with a directory of its own below `directory`. `settings` by the driver's name.
-    One that cannot be loaded says why, and nothing but what needs it is refused."""
+    One that cannot be loaded says why, and nothing but what needs it is refused. `encrypted`: what goes between
+    cloudlets is, from tunnel address to tunnel address, so that no other path is used."""
 
     def __init__(
         self,
@@ -37,8 +38,10 @@ class Drivers:
         directory: Path,
         settings: Mapping[str, HypervisorSettings],
         points: Iterable[EntryPoint] | None = None,
+        encrypted: bool = False,
     ) -> None:
         self._cloudlet, self._directory, self._settings = cloudlet, directory, settings
+        self._encrypted = encrypted
         found = entry_points(group=GROUP) if points is None else points
         self._points = {point.name: point for point in found}
         self._loading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -85,6 +88,18 @@ class Drivers:
             state_dir=directory,
             images=settings.images or IMAGES,
             address=address,
-            paths=tuple(map(str, settings.paths)) or (address,),
+            paths=self._paths(name, tuple(map(str, settings.paths)), address),
             options=settings.options,
         )
+
+    def _paths(self, name: str, configured: tuple[str, ...], address: str) -> tuple[str, ...]:
+        if not self._encrypted:
+            return configured or (address,)
+        if others := ", ".join(path for path in configured if path != address):
+            log.warning(
+                "hypervisor driver %s: what goes between cloudlets is encrypted by %s alone; not used as paths: %s",
+                name,
+                address,
+                others,
+            )
+        return (address,)

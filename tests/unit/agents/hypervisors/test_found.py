@@ -22,14 +22,24 @@ def cannot(site: Site) -> SimulatedHypervisor:
     raise HypervisorError("no KVM, no TCG")
 
 
-def drivers(directory: Path, **settings: HypervisorSettings) -> Drivers:
+class Told(SimulatedHypervisor):
+    """Keeps what it was told of where it works."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(site)
+        self.paths = site.paths
+
+
+def drivers(directory: Path, encrypted: bool = False, **settings: HypervisorSettings) -> Drivers:
     values = {
         "simulated": "agents.hypervisors.simulated:driver",
         "missing": "agents.hypervisors.there_is_none:driver",
+        "told": f"{HERE}:Told",
         "breaks": f"{HERE}:breaks",
         "cannot": f"{HERE}:cannot",
     }
-    return Drivers("c1", directory, settings, [EntryPoint(name, value, GROUP) for name, value in values.items()])
+    points = [EntryPoint(name, value, GROUP) for name, value in values.items()]
+    return Drivers("c1", directory, settings, points, encrypted)
 
 
 async def test_one_that_works_is_loaded_once(tmp_path: Path) -> None:
@@ -45,7 +55,7 @@ async def test_one_that_works_is_loaded_once(tmp_path: Path) -> None:
         ("breaks", "cannot be loaded: ZeroDivisionError: by zero"),
         ("cannot", "cannot work here: no KVM, no TCG"),
         ("missing", "cannot be loaded: ModuleNotFoundError"),
-        ("nobody", "there is no hypervisor driver nobody .*; there is breaks, cannot, missing, simulated"),
+        ("nobody", "there is no hypervisor driver nobody .*; there is breaks, cannot, missing, simulated, told"),
     ],
 )
 async def test_one_that_does_not_says_why(tmp_path: Path, name: str, said: str) -> None:
@@ -72,3 +82,18 @@ async def test_expected_are_the_configured_and_those_that_worked_before(tmp_path
 def test_the_package_registers_its_drivers() -> None:
     project = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text())["project"]
     assert project["entry-points"][GROUP].keys() >= {"simulated", "qemu"}
+
+
+@pytest.mark.parametrize("encrypted", [True, False])
+async def test_paths_that_no_tunnel_covers_are_not_used_where_there_are_tunnels(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, encrypted: bool
+) -> None:
+    paths = HypervisorSettings(paths=("192.0.2.1", "198.51.100.1"))
+    loaded = await drivers(tmp_path, encrypted, told=paths).driver("told", "192.0.2.1")
+    assert isinstance(loaded.hypervisor, Told)
+    assert loaded.hypervisor.paths == (("192.0.2.1",) if encrypted else ("192.0.2.1", "198.51.100.1"))
+    assert ("not used as paths: 198.51.100.1" in caplog.text) is encrypted
+    alone = HypervisorSettings(paths=("192.0.2.1",))
+    caplog.clear()
+    await drivers(tmp_path, encrypted, told=alone).driver("told", "192.0.2.1")
+    assert "not used" not in caplog.text
