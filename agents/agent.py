@@ -14,6 +14,7 @@ from agents.events import watching
 from agents.fence import Nft
 from agents.gobgp import Gobgp, Intent
 from agents.hypervisors.found import Drivers
+from agents.hypervisors.ports import arrivals
 from agents.identity import Identity
 from agents.ipsec import Protection
 from agents.lan import bridge_name, on_bridge
@@ -69,6 +70,7 @@ class Agent:
         self._sightings = Sightings(settings.cloudlet, controller)
         self._servers = LanServers(self._sightings.witness(self._leases))
         self._neighbours = Neighbours(settings.cloudlet, controller)
+        self._arrivals = arrivals(driver.options for driver in settings.hypervisors.values())
         hypervisors, encrypted = settings.state_dir / "hypervisors", settings.ipsec is not None
         drivers = Drivers(settings.cloudlet, hypervisors, settings.hypervisors, encrypted=encrypted)
         self._multipath = Multipath(
@@ -94,7 +96,7 @@ class Agent:
         self._dirty.set()
         try:
             async with Kernel() as kernel, asyncio.TaskGroup() as group:
-                reconciler = Reconciler(kernel, self._nft, self._protection.guard, self._access)
+                reconciler = Reconciler(kernel, self._nft, self._protection.guard, self._access, self._arrivals)
                 tasks: list[Coroutine[None, None, None]] = [
                     self._reconcile(kernel, reconciler),
                     self._follow(),

@@ -47,27 +47,33 @@ def _unguarded(desired: Desired) -> str:
 
 class Reconciler:
     """The kernel side of the agent. One `converge` at a time. `guard` gives nft text that goes with the fences, and so
-    do the access rules: they are there before any tunnel is."""
+    do the access rules: they are there before any tunnel is. `arrivals` are the TCP ports at which machines arrive."""
 
     def __init__(
-        self, kernel: Kernel, nft: Nft, guard: Callable[[Desired], str] = _unguarded, access: Access | None = None
+        self,
+        kernel: Kernel,
+        nft: Nft,
+        guard: Callable[[Desired], str] = _unguarded,
+        access: Access | None = None,
+        arrivals: tuple[range, ...] = (),
     ) -> None:
-        self._kernel, self._nft, self._guard, self._access = kernel, nft, guard, access
-        self._guarded = ""  # the guard of which `shut` knows that it is in force
+        self._kernel, self._nft, self._guard, self._access, self._arrivals = kernel, nft, guard, access, arrivals
+        self._guarded: frozenset[str] = frozenset()  # whose BGP `shut` knows to be guarded
         self._fences: dict[str, Fence] = {}  # by bridge
         self._said: frozenset[str] = frozenset()  # failures already in the log
 
     async def shut(self, desired: Desired) -> bool:
-        """Puts the guard in, ahead of everything else, if BGP is protected otherwise than before. Returns whether there
-        may be BGP sessions."""
-        text = self._guard(desired) if desired.protected else ""
-        if text and text != self._guarded:
+        """Puts the guard in, ahead of everything else, if it is new that somebody's BGP is protected. Returns whether
+        there may be BGP sessions."""
+        protected = frozenset(each.address for each in desired.protected)
+        text = self._guard(desired) if protected - self._guarded else ""
+        if text:
             try:
                 await self._nft.load(text)
             except (NftError, OSError) as error:
                 log.error("the guard is not in place, so there is no BGP: %s", error)
                 return False
-        self._guarded = text
+        self._guarded = protected
         return True
 
     async def converge(self, desired: Desired, heard: Heard) -> Outcome:
@@ -107,6 +113,10 @@ class Reconciler:
         before = self._fences.get(fence.bridge)
         return before.ports if before is not None else ()
 
+    def _underlay(self, desired: Desired) -> Underlay:
+        peers = frozenset(remote.vtep for endpoint in desired.endpoints for remote in endpoint.remotes)
+        return Underlay(desired.vtep, peers, self._arrivals)
+
     def _log(self, problems: Mapping[int, list[str]]) -> None:
         texts = frozenset(text for texts in problems.values() for text in texts)
         for text in sorted(texts - self._said):
@@ -115,7 +125,7 @@ class Reconciler:
 
     async def _fence(self, fences: Mapping[str, Fence], desired: Desired, problems: dict[int, list[str]]) -> bool:
         try:
-            text = ruleset(list(fences.values()), _underlay(desired)) + self._guard(desired)
+            text = ruleset(list(fences.values()), self._underlay(desired)) + self._guard(desired)
             if self._access is None:
                 await self._nft.apply(text)
             elif await self._nft.apply(text + self._access.text(desired), await self._access.first(desired)):
@@ -157,10 +167,6 @@ def _fences(desired: Desired) -> Iterator[Fence]:
         gateways6 = (endpoint.gateway6, str(lan.link_local(mac))) if endpoint.gateway6 is not None else ()
         gateway = endpoint.gateway if ip_address(endpoint.gateway).version == 4 else None
         yield Fence(bridge, tunnels, endpoint.prefix, endpoint.prefix6, gateways6, mac, gateway=gateway)
-
-
-def _underlay(desired: Desired) -> Underlay:
-    return Underlay(desired.vtep, frozenset(remote.vtep for e in desired.endpoints for remote in e.remotes))
 
 
 def _vpls(desired: Desired) -> list[Endpoint]:

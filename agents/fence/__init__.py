@@ -7,6 +7,6 @@ counters back; generation.py tells whether it is still there.
 """
 
 from agents.fence.nft import Dropped, Elements, Nft, NftError
-from agents.fence.rules import OUTSIDE, Fence, Underlay, ruleset
+from agents.fence.rules import OUTSIDE, UNASKED, Fence, Underlay, ruleset
 
-__all__ = ["OUTSIDE", "Dropped", "Elements", "Fence", "Nft", "NftError", "Underlay", "ruleset"]
+__all__ = ["OUTSIDE", "UNASKED", "Dropped", "Elements", "Fence", "Nft", "NftError", "Underlay", "ruleset"]

@@ -15,8 +15,8 @@ as this LAN's gateway: devices know their router by its link-local address, and 
 Nor may anybody at an access port: what a DHCP server or a router says comes from the gateway, which is no port. What
 hides it is dropped with it: a tag, or an IPv6 header chain whose end cannot be read (RFC 7113).
 
-VXLAN is taken from the VTEPs that a pool is shared with, and from nobody else; whether it has to be encrypted is
-agents/ipsec's business.
+VXLAN is taken from the VTEPs that a pool is shared with, and from nobody else; and so are connections to where machines
+arrive, as hypervisors ask nobody who writes to a disk. Whether it has to be encrypted is agents/ipsec's business.
 """
 
 import re
@@ -36,6 +36,9 @@ cannot be read."""
 
 OUTSIDE = "vxlan.outside"
 """Counts VXLAN from somebody who shares no pool with this cloudlet."""
+
+UNASKED = "moves.outside"
+"""Counts tries of somebody who shares no pool with it to connect to where machines arrive."""
 
 # One bit of the packet mark, so that other users of marks keep theirs.
 _FROM_TUNNEL = 0x1000_0000
@@ -108,17 +111,18 @@ class Fence:
 
 @dataclass(frozen=True)
 class Underlay:
-    """The cloudlet's own VTEP, and those that it shares a pool with."""
+    """The cloudlet's own VTEP, those that it shares a pool with, and TCP ports at which machines arrive."""
 
     vtep: str
     peers: frozenset[str]
+    arrivals: tuple[range, ...] = ()
 
 
 def ruleset(fences: Sequence[Fence], underlay: Underlay | None = None) -> str:
     """The text for `nft -f` that replaces the tables `bridge weft` and `inet weft` in one transaction.
 
     Equal sets of fences give equal text; no fences, no tables. Each drop has a counter `BRIDGE.REASON`, that of the
-    underlay `vxlan.outside`. Raises ValueError when two fences name one bridge.
+    underlay `vxlan.outside` and `moves.outside`. Raises ValueError when two fences name one bridge.
     """
     ordered = sorted(fences, key=lambda f: f.bridge)
     for one, other in pairwise(ordered):
@@ -233,8 +237,9 @@ def _as_gateway6(fence: Fence, drop: str) -> list[str]:
 def _inet_table(fences: list[Fence], underlay: Underlay | None) -> list[str]:
     lines = [f"table inet {TABLE} {{"]
     if underlay is not None:
-        lines += [f"\tcounter {OUTSIDE} {{ }}", *_set("vteps", _address_type(underlay), sorted(underlay.peers))]
-        lines += _base("underlay", "input", [_strangers_to_drop(underlay)])
+        lines += [f"\tcounter {reason} {{ }}" for reason in (OUTSIDE, UNASKED)]
+        lines += _set("vteps", _address_type(underlay), sorted(underlay.peers))
+        lines += _base("underlay", "input", _strangers_to_drop(underlay))
     lines += _set("lans", "type ifname;", [f'"{f.bridge}"' for f in fences])
     for version, kind in ((4, "ipv4_addr"), (6, "ipv6_addr")):
         networks = [str(network) for fence in fences if (network := fence.network(version)) is not None]
@@ -255,10 +260,18 @@ def _address_type(underlay: Underlay) -> str:
     return "type ipv4_addr;" if ip_address(underlay.vtep).version == 4 else "type ipv6_addr;"
 
 
-def _strangers_to_drop(underlay: Underlay) -> str:
+def _strangers_to_drop(underlay: Underlay) -> list[str]:
+    """Of TCP the first packet of a connection alone: the same ports are used for connections from here."""
     family, _ = _FAMILIES[ip_address(underlay.vtep).version]
-    to = f"{family} daddr {underlay.vtep} udp dport {VXLAN_PORT}"
-    return f"{to} {family} saddr != @vteps counter name {OUTSIDE} drop"
+    here, stranger = f"{family} daddr {underlay.vtep}", f"{family} saddr != @vteps"
+    opening = f'iifname != "lo" {stranger} tcp flags & (syn | ack) == syn'
+    return [
+        f"{here} udp dport {VXLAN_PORT} {stranger} counter name {OUTSIDE} drop",
+        *(
+            f"{here} tcp dport {ports.start}-{ports.stop - 1} {opening} counter name {UNASKED} drop"
+            for ports in underlay.arrivals
+        ),
+    ]
 
 
 def _redirects_to_drop(fence: Fence) -> str:

@@ -24,7 +24,7 @@ GATEWAY_MAC, GATEWAY, GATEWAY6, LINK_LOCAL = "02:57:00:00:00:01", "10.1.0.1", "2
 FENCE = Fence(
     "lan1", "pw1.*", "10.1.0.0/24", "2001:db8:1::/64", (GATEWAY6, LINK_LOCAL), GATEWAY_MAC, ("md1", "md2"), GATEWAY
 )
-RULES = ruleset([FENCE], Underlay("192.0.2.1", frozenset({"192.0.2.2"})))
+RULES = ruleset([FENCE], Underlay("192.0.2.1", frozenset({"192.0.2.2"}), (range(49152, 49216),)))
 
 
 def arp(name: str, sender: str) -> bytes:
@@ -160,3 +160,32 @@ async def test_vxlan_comes_from_whom_a_pool_is_shared_with(net: Net) -> None:
     assert await heard(net.stranger), "without the rule it gets in"
     await net.put(ruleset([FENCE], Underlay("192.0.2.1", frozenset())))
     assert not await heard(net.peer), "who shares no pool any more is a stranger"
+
+
+async def test_where_machines_arrive_is_for_whom_a_pool_is_shared_with(net: Net) -> None:
+    """A hypervisor that waits asks nobody who writes to its disk. What was begun from here goes on at such a port."""
+
+    def reaches(sender: Namespace, at: Namespace, address: str, port: int, source: int = 0) -> bool:
+        with at.entered():
+            waiting = socket.create_server((address, port))
+        with sender.entered():
+            link = socket.socket()
+        with waiting, link:
+            link.settimeout(1)
+            link.bind(("", source))
+            return link.connect_ex((address, port)) == 0
+
+    async def tries(sender: Namespace, port: int) -> bool:
+        return await asyncio.to_thread(reaches, sender, net.gate, "192.0.2.1", port)
+
+    await net.put(RULES)
+    for port in (49152, 49215):
+        assert await tries(net.peer, port) and not await tries(net.stranger, port)
+    assert await tries(net.stranger, 49216), "others are not Weft's"
+    assert await asyncio.to_thread(reaches, net.gate, net.stranger, "192.0.2.3", 80, 49152), "an answer is no stranger"
+    assert await asyncio.to_thread(reaches, net.gate, net.gate, "192.0.2.1", 49152), "nor is who is here"
+    assert (await net.dropped())["moves.outside"] >= 2
+    await net.put(without(RULES, "moves.outside"))
+    assert await tries(net.stranger, 49152), "without the rule it gets in"
+    await net.put(ruleset([FENCE], Underlay("192.0.2.1", frozenset(), (range(49152, 49216),))))
+    assert not await tries(net.peer, 49152), "who shares no pool any more is a stranger"

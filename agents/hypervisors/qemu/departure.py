@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 
-from agents.hypervisors.hypervisor import Fenced, Refused
+from agents.hypervisors.hypervisor import Fenced, Refused, Site
+from agents.hypervisors.qemu.paths import leaves
 from agents.hypervisors.qemu.record import Move
 from agents.hypervisors.qemu.source import Source
+from agents.hypervisors.qemu.target import memory
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.moves import Figures, Target, Tuning
 
 
-def begin(vm: Vm, move: str, target: Target, tuning: Tuning, options: Mapping[str, str], several: bool) -> Source:
-    """From now on it belongs to this move. Raises Fenced if it belongs to another one, Refused if nothing runs."""
+def begin(vm: Vm, move: str, target: Target, tuning: Tuning, site: Site, several: bool) -> Source:
+    """From now on it belongs to this move. Raises Fenced if it belongs to another one, Refused if nothing runs, and
+    HypervisorError if nobody would take it in from where it would come."""
     kept = vm.known()
     if not vm.runs():
         raise Refused(f"{vm.name}: {vm.ended()}")
@@ -18,9 +21,10 @@ def begin(vm: Vm, move: str, target: Target, tuning: Tuning, options: Mapping[st
     if now is not None and now.name != move and now.role != "arrived":
         raise Fenced(f"{vm.name} belongs to move {now.name}")
     if now is None or now.name != move or now.target != target:
+        leaves(memory(target)[0], site.address)
         kept.move = now = Move(name=move, role="outgoing", target=target, tuning=tuning)
         vm.save(kept)
-    return Source(vm.monitor, now, options, several)
+    return Source(vm.monitor, now, site.options, several)
 
 
 async def switchover(vm: Vm, move: str, options: Mapping[str, str], several: bool) -> Figures:

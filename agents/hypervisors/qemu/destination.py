@@ -5,7 +5,8 @@ import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.ports import ports
 from agents.hypervisors.qemu import mirror, paths, target, transfer
 from agents.hypervisors.qemu.command_line import DISK
 from agents.hypervisors.qemu.condition import POSTCOPY
@@ -13,26 +14,23 @@ from agents.hypervisors.qemu.monitor import CommandRefused, Session
 from agents.hypervisors.qemu.target import Place
 from controller.wire.moves import Target, Tuning
 
-PORTS = "49152-49215"
-"""Where migrations arrive, unless the option `ports` says otherwise."""
-
 
 async def wait(
     session: Session, addresses: Sequence[str], tuning: Tuning, options: Mapping[str, str], disk: bool
 ) -> Target:
     """Waits at the first of `addresses`, for subflows at the others as well. Raises HypervisorError."""
-    ports, multipath = _ports(options), len(addresses) > 1
+    free, multipath = ports(options), len(addresses) > 1
     copy = None
     if multipath:
         paths.make_room()
     if disk:
-        copy = _free(addresses[0], ports)
+        copy = _free(addresses[0], free)
         await session.execute("nbd-server-start", {"addr": {"type": "inet", "data": copy.inet(multipath)}})
         export = {"type": "nbd", "id": DISK, "node-name": await mirror.node(session), "name": DISK, "writable": True}
         await session.execute("block-export-add", export)
     await session.execute("migrate-set-capabilities", transfer.capabilities(tuning, options, source=False))
     await session.execute("migrate-set-parameters", transfer.parameters(tuning, options))
-    first = _free(addresses[0], ports)
+    first = _free(addresses[0], free)
     channel = {"channel-type": "main", "addr": {"transport": "socket", "type": "inet", **first.inet(multipath)}}
     await session.execute("migrate-incoming", {"channels": [channel], "exit-on-error": False})
     places = [first, *(Place(address, first.port) for address in addresses[1:])]
@@ -64,23 +62,15 @@ async def run(session: Session) -> None:
     await session.execute("cont")
 
 
-def _free(address: str, ports: range) -> Place:
+def _free(address: str, among: range) -> Place:
     """A place at which nobody listens. QEMU cannot be asked to try a second time."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    for port in random.sample(ports, len(ports)):
+    for port in random.sample(among, len(among)):
         with socket.socket(family, socket.SOCK_STREAM) as probe, suppress(OSError):
             probe.bind((address, port))
             return Place(address, port)
-    raise HypervisorError(f"no port of {ports.start}-{ports.stop - 1} at {address} is free")
+    raise HypervisorError(f"no port of {among.start}-{among.stop - 1} at {address} is free")
 
 
 def _others(copy: Place | None, addresses: Sequence[str]) -> list[Place]:
     return [Place(address, copy.port) for address in addresses[1:]] if copy else []
-
-
-def _ports(options: Mapping[str, str]) -> range:
-    first, _, last = options.get("ports", PORTS).partition("-")
-    try:
-        return range(int(first), int(last) + 1)
-    except ValueError:
-        raise Refused(f"option 'ports': {options['ports']!r} is no range such as {PORTS}") from None

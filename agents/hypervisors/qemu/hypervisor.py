@@ -74,13 +74,13 @@ class Qemu:
 
     async def disk(self, name: str, move: str, target: Target, tuning: Tuning) -> AsyncIterator[Figures]:
         async with self._locks[name]:
-            source = departure.begin(self._vm(name), move, target, tuning, self._site.options, self._several)
+            source = departure.begin(self._vm(name), move, target, tuning, self._site, self._several)
         async for figures in source.disk():
             yield figures
 
     async def memory(self, name: str, move: str, target: Target, tuning: Tuning) -> AsyncIterator[Figures]:
         async with self._locks[name]:
-            source = departure.begin(self._vm(name), move, target, tuning, self._site.options, self._several)
+            source = departure.begin(self._vm(name), move, target, tuning, self._site, self._several)
         guarded = False
         async for figures in source.memory():
             if not guarded:

@@ -7,7 +7,9 @@ that connection only, and announces them to the source, which makes a subflow to
 import json
 import math
 import re
+import socket
 from collections.abc import Sequence
+from ipaddress import ip_address
 from pathlib import Path
 
 from agents import command
@@ -22,6 +24,22 @@ ROOM = 8 << 20
 before it has grown, and what all of that waits for, on another path, then finds no room for good."""
 
 _RMEM = Path("/proc/sys/net/ipv4/tcp_rmem")
+
+
+def leaves(place: Place, address: str) -> None:
+    """Makes sure that what goes to that place leaves from this address of ours, as the other end's fence lets nobody
+    else in. Nothing is sent. Raises HypervisorError, which says what to do."""
+    with socket.socket(socket.AF_INET6 if ":" in place.host else socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((place.host, place.port))
+        except OSError:
+            return  # there is no way to it, which will be said by whoever tries
+        source = probe.getsockname()[0]
+    if ip_address(source) != ip_address(address):
+        raise HypervisorError(
+            f"what goes to {place.host} leaves from {source}, and is taken from the tunnel address {address} alone: "
+            f"its route needs 'src {address}'"
+        )
 
 
 async def allow() -> None:

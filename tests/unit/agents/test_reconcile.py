@@ -5,12 +5,13 @@ from typing import cast
 
 import pytest
 
-from agents.fence import Nft, NftError
+from agents.fence import UNASKED, Nft, NftError
 from agents.kernel import Snapshot
 from agents.netlink import Kernel, KernelError
 from agents.operations import Operation, describe
 from agents.reconcile import Reconciler
 from agents.vpls import Announcement, Block
+from controller.wire.desired import Desired, Protected
 from tests.unit.agents.desires import desired, endpoint, remote, vtep
 from tests.unit.agents.kernel_model import after
 
@@ -42,13 +43,22 @@ class ModelNft:
     kernel: ModelKernel
     broken: bool = False
     fences: list[set[str]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    loaded: list[str] = field(default_factory=list)
 
     async def apply(self, text: str, first: str = "") -> bool:
         if self.broken:
             raise NftError("nft: not found")
         self.fences.append({bridge for bridge in ("lan1", "lan2") if f'"{bridge}"' in text})
+        self.texts.append(text)
         self.kernel.done.append("fences")
         return True
+
+    async def load(self, text: str) -> int:
+        if self.broken:
+            raise NftError("nft: not found")
+        self.loaded.append(text)
+        return 1
 
 
 KERNEL_OF_TWO = desired(endpoint(1, remotes=[remote(endpoint(2))]), endpoint(3, index=2, remotes=[remote(endpoint(2))]))
@@ -134,3 +144,27 @@ async def test_a_failure_is_logged_once(kernel: ModelKernel, caplog: pytest.LogC
     for _ in range(3):
         await both.converge(KERNEL_OF_TWO, HEARD)
     assert len([r for r in caplog.records if r.levelname == "ERROR"]) == 2  # one for each endpoint
+
+
+async def test_where_machines_arrive_is_closed_to_strangers(kernel: ModelKernel) -> None:
+    nft = ModelNft(kernel)
+    both = Reconciler(cast(Kernel, kernel), cast(Nft, nft), arrivals=(range(49152, 49216),))
+    await both.converge(KERNEL_OF_TWO, HEARD)
+    assert "tcp dport 49152-49215" in nft.texts[-1] and f"counter name {UNASKED} drop" in nft.texts[-1]
+
+
+async def test_the_guard_goes_ahead_of_bgp_that_is_new_to_it_and_of_nothing_else(kernel: ModelKernel) -> None:
+    """What else there is to the guard goes in with the fences."""
+    one, two = (Protected(name=f"rs{n}", address=f"198.51.100.{n}") for n in (1, 2))
+
+    def state(*protected: Protected, version: int = 1) -> Desired:
+        return KERNEL_OF_TWO.model_copy(update={"protected": list(protected), "version": version})
+
+    nft = ModelNft(kernel, broken=True)
+    both = Reconciler(cast(Kernel, kernel), cast(Nft, nft), lambda d: f"{d.version}: {len(d.protected)}")
+    assert not await both.shut(state(one)), "no BGP without it"
+    nft.broken = False
+    assert await both.shut(state(one)) and nft.loaded == ["1: 1"]
+    assert await both.shut(state(one, version=2)) and await both.shut(state(one)) and nft.loaded == ["1: 1"]
+    assert await both.shut(state(one, two)) and await both.shut(state(one)) and nft.loaded == ["1: 1", "1: 2"]
+    assert await both.shut(state()) and await both.shut(state(one)) and nft.loaded == ["1: 1", "1: 2", "1: 1"]

@@ -47,7 +47,7 @@ def test_shipped_topologies_load(path: Path) -> None:
 
 
 def test_only_some_regions_encrypt(tmp_path: Path) -> None:
-    assert {path.stem for path in SHIPPED if load(path).ipsec} == {"ipsec"}
+    assert {path.stem for path in SHIPPED if load(path).ipsec} == {"ipsec", "move-ipsec"}
     assert load(write(tmp_path, GOOD.replace("cloudlets:", "region: {ipsec: true}\ncloudlets:", 1))).ipsec
     with pytest.raises(LabError, match="2:17"):
         load(write(tmp_path, GOOD.replace("cloudlets:", "region: {ipsec: 1}\ncloudlets:", 1)))

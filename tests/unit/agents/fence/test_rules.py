@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.fence import Fence, ruleset
+from agents.fence import OUTSIDE, UNASKED, Fence, Underlay, ruleset
 
 FENCES = [
     Fence("lan1", "pw1.*", "10.1.0.0/24"),
@@ -113,3 +113,16 @@ def test_what_visitors_send_to_another_gateway_is_turned_to_this_one() -> None:
 def test_names_the_bad_mac() -> None:
     with pytest.raises(ValueError, match="lan1: mac"):
         Fence("lan1", "pw1.*", "10.1.0.0/24", mac="02:57")
+
+
+def test_strangers_do_not_reach_where_machines_arrive() -> None:
+    """Only what opens a connection is looked at: the ports are used by connections from here as well."""
+    arrivals = (range(5000, 5011), range(49152, 49216))
+    text = ruleset(FENCES, Underlay("192.0.2.1", frozenset({"192.0.2.2"}), arrivals))
+    opening = 'iifname != "lo" ip saddr != @vteps tcp flags & (syn | ack) == syn'
+    for ports in ("5000-5010", "49152-49215"):
+        assert f"ip daddr 192.0.2.1 tcp dport {ports} {opening} counter name {UNASKED} drop" in text
+    assert text.count(f"counter name {UNASKED} drop") == 2 and text.count(f"counter name {OUTSIDE} drop") == 1
+    assert "tcp" not in ruleset(FENCES, Underlay("192.0.2.1", frozenset())), "none arrive"
+    six = ruleset(FENCES, Underlay("2001:db8::1", frozenset({"2001:db8::2"}), arrivals))
+    assert "ip6 daddr 2001:db8::1 tcp dport 5000-5010" in six and "ip6 saddr != @vteps tcp flags" in six

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.hypervisors.hypervisor import HypervisorError, Refused
-from agents.hypervisors.qemu import departure, record, target, transfer
+from agents.hypervisors.hypervisor import HypervisorError, Refused, Site
+from agents.hypervisors.qemu import departure, paths, record, target, transfer
 from agents.hypervisors.qemu.accelerator import accelerator, version
 from agents.hypervisors.qemu.command_line import PROGRAM, Accelerator, command_line
 from agents.hypervisors.qemu.condition import POSTCOPY, condition
@@ -115,11 +115,15 @@ def test_both_ends_agree_and_only_the_source_waits_for_a_word(tuning: Tuning, op
     assert tuning.compression or transfer.parameters(tuning, options)["multifd-compression"] == "none"
 
 
+def site(folder: Path, address: str = "192.0.2.1") -> Site:
+    return Site("c1", folder, folder, address)
+
+
 async def test_a_machine_that_does_not_run_is_not_asked_to_leave_again_and_again(tmp_path: Path) -> None:
     vm = Vm(tmp_path / MACHINE.name)
     vm.save(kept(Move(name="m1", role="outgoing")))
     with pytest.raises(Refused, match="its QEMU does not run"):
-        departure.begin(vm, "m1", Target(memory=["tcp:192.0.2.1:49152"]), Tuning(), {}, several=False)
+        departure.begin(vm, "m1", Target(memory=["tcp:192.0.2.1:49152"]), Tuning(), site(tmp_path), several=False)
     (vm.folder / "log").write_text("qemu-system-x86_64: cannot go on\n")
     with pytest.raises(Refused, match="its QEMU does not run: qemu-system-x86_64: cannot go on"):
         await departure.switchover(vm, "m1", {}, several=False)
@@ -131,6 +135,28 @@ def test_places_are_read_as_they_are_written(host: str) -> None:
     assert target.memory(said) == [Place(host, 49152), Place(host, 49153)]
     assert target.disk(said) == Place(host, 49154)
     assert Place(host, 1).inet(True) == {"host": host, "port": "1", "mptcp": True}
+
+
+def test_what_would_leave_from_an_address_that_is_taken_nowhere_is_not_sent() -> None:
+    place = Place("127.0.0.1", 49152)
+    paths.leaves(place, "127.0.0.1")
+    with pytest.raises(
+        HypervisorError, match=r"leaves from 127\.0\.0\.1, .* 192\.0\.2\.1 alone: .* 'src 192\.0\.2\.1'"
+    ):
+        paths.leaves(place, "192.0.2.1")
+    paths.leaves(Place("255.255.255.255", 49152), "192.0.2.1")  # nowhere, which is for who connects to say
+
+
+def test_nothing_leaves_that_nobody_would_take_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said when a move begins; one that is under way is not looked at again."""
+    vm, here = Vm(tmp_path / MACHINE.name), Target(memory=["tcp:127.0.0.1:49152"])
+    monkeypatch.setattr(vm, "runs", lambda: True)
+    vm.save(kept(None))
+    with pytest.raises(HypervisorError, match=r"its route needs 'src 192\.0\.2\.1'"):
+        departure.begin(vm, "m1", here, Tuning(), site(tmp_path), several=False)
+    assert vm.known().move is None
+    departure.begin(vm, "m1", here, Tuning(), site(tmp_path, "127.0.0.1"), several=False)
+    departure.begin(vm, "m1", here, Tuning(), site(tmp_path), several=False)
 
 
 @pytest.mark.parametrize("uri", ["exec:reboot", "tcp:1.2.3.4", "tcp:1.2.3.4:5,mptcp=on", "unix:/x", "file:/etc/passwd"])

@@ -1,0 +1,94 @@
+"""A VM moves between two cloudlets that encrypt: nothing of its memory or disk passes the emulated WAN in the clear, by
+none of the ways between them, and strangers do not reach where it arrives."""
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from lab.guests.build import build
+from lab.paths import GUESTS, ROOT
+from lab.patience import until
+from lab.region import Region
+from lab.rest import Json, Rest
+from tests.integration import encrypted_region
+from tests.integration.encrypted_region import tunnels, up, wire
+
+reason = encrypted_region.usable()
+pytestmark = [pytest.mark.lab, pytest.mark.skipif(reason is not None, reason=reason or "")]
+
+BOTH = {("c1", "c2"), ("c2", "c1")}
+
+
+@pytest.fixture(scope="module")
+def region() -> Iterator[Region]:
+    build(GUESTS)
+    found = Region.load(ROOT / "lab/topologies/move-ipsec.yaml")
+    with found.occupied():
+        found.build(print)
+        with wire(found):
+            for phase in (found.enrol, found.apply_policy, found.lease, found.boot):
+                phase(print)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def rest(region: Region) -> Iterator[Rest]:
+    with Rest(timeout=60) as client:
+        until(lambda: up(client) == BOTH, lambda: tunnels(client), 30)
+        yield client
+
+
+def begun(rest: Rest, endpoint: str) -> str:
+    name: str = rest.post("/moves", {"vm": "v1", "endpoint": endpoint, "linger": 0})["name"]
+    return name
+
+
+def ended(rest: Rest, move: str) -> Json:
+    until(lambda: rest.get(f"/moves/{move}")["ended_at"], lambda: rest.get(f"/moves/{move}"), 240)
+    return rest.get(f"/moves/{move}")
+
+
+def arriving(region: Region, cloudlet: str) -> set[tuple[str, int]]:
+    """Where machines are waited for."""
+    said = region.execute(cloudlet, ["ss", "-Hltn"], check=True).stdout
+    found = {(address, int(port)) for address, port in re.findall(r" (\S+):(\d+) +\S+:\*", said)}
+    return {place for place in found if 49152 <= place[1] < 49216}
+
+
+def reaches(region: Region, node: str, place: tuple[str, int]) -> bool:
+    connects = "exec 3<>/dev/tcp/{}/{}".format(*place)
+    return region.execute(node, ["timeout", "1", "bash", "-c", connects]).returncode == 0
+
+
+def test_a_move_goes_through_the_tunnel_alone(region: Region, rest: Rest) -> None:
+    """At no other address than the VTEP is it waited for, and by nobody else is it reached there."""
+    vtep = region.topology.cloudlets[1].vtep
+    with wire(region):
+        move = begun(rest, "c2-lan")
+        until(lambda: len(arriving(region, "c2")) > 1, lambda: rest.get(f"/moves/{move}"), 60)
+        places = arriving(region, "c2")
+        assert {address for address, _ in places} == {vtep}
+        assert not any(reaches(region, stranger, place) for stranger in ("rs1", "ctl") for place in places)
+        found = ended(rest, move)
+    assert (found["state"], found["reason"]) == ("done", ""), found
+    assert rest.get("/vms/v1")["condition"] == "running"
+    offered = region.execute("c2", ["ip", "mptcp", "endpoint", "show"], check=True).stdout
+    assert offered == "", "no other path"
+
+
+def test_a_charon_that_is_killed_in_the_middle_of_a_move(region: Region, rest: Rest) -> None:
+    """The move is done or undone; the VM runs once, and none of it was told meanwhile."""
+    with wire(region):
+        move = begun(rest, "c1-lan")
+        until(lambda: len(arriving(region, "c1")) > 0, lambda: rest.get(f"/moves/{move}"), 60)
+        time.sleep(1)
+        region.processes["c2-charon"].kill()
+        time.sleep(3)
+        region.processes["c2-charon"].start()
+        found = ended(rest, move)
+        until(lambda: up(rest) == BOTH, lambda: tunnels(rest), 40)
+    vm = rest.get("/vms/v1")
+    at = "c1-lan" if found["state"] == "done" else "c2-lan"
+    assert (vm["endpoint"], vm["condition"], vm["move"]) == (at, "running", None), (vm, found)
