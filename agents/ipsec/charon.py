@@ -55,9 +55,14 @@ class Charon:
 
         await self._ask(tell)
 
-    async def load(self, name: str, connection: Connection) -> None:
-        """Adds it, or changes it where it differs; SAs of one that is the same go on."""
-        await self._ask(lambda session: session.load_conn({name: connection}))
+    async def load(self, connections: Mapping[str, Connection]) -> None:
+        """Adds them, or changes them where they differ; SAs of those that are the same go on."""
+
+        def tell(session: Any) -> None:
+            for name, connection in connections.items():
+                session.load_conn({name: connection})
+
+        await self._ask(tell)
 
     async def unload(self, name: str) -> None:
         """Takes it away with its traps and its SAs. What is not there is no error."""

@@ -139,10 +139,10 @@ class Strongswan:
             self._changed()
 
     async def _load(self, wanted: Mapping[str, Connection], present: Collection[str]) -> None:
-        for each in sorted(wanted) if self._told_identity is not None else ():
-            if self._told.get(each) != wanted[each] or each not in present:
-                await self._charon.load(each, wanted[each])
-                self._told[each] = wanted[each]
+        lacking = {n: c for n, c in wanted.items() if self._told.get(n) != c or n not in present}
+        if lacking and self._told_identity is not None:
+            await self._charon.load(lacking)
+            self._told |= lacking
 
     async def _identify(self, intent: Intent, found: Mapping[str, Association]) -> str | None:
         """As the files say now: they are replaced when a certificate is renewed, here or, for good, elsewhere. Returns
