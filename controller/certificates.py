@@ -23,7 +23,7 @@ from controller.journal import Journal
 from controller.shown import Shown
 from controller.trust.authority import Authority, Issued, Reason
 from controller.trust.requests import check
-from controller.trust.x509 import fingerprint_of
+from controller.trust.x509 import fingerprint_of, issuer_key, issuer_of
 from controller.wire.certificates import Certified
 
 log = logging.getLogger(__name__)
@@ -50,6 +50,11 @@ class Certificates:
         self._database, self._changes, self._bell = database, changes, bell
         self._reminded = datetime.min.replace(tzinfo=UTC)
 
+    @property
+    def issuer(self) -> str | None:
+        """The key that certificates are signed with now, as they are listed; None where none are issued."""
+        return issuer_key(self.authority.chain) if self.authority else None
+
     async def sign(self, csr: str, cloudlet: str, vtep: str) -> Issued | None:
         """A certificate that is not on record yet; None where none are issued. Raises Refused and AuthorityAway."""
         check(csr, cloudlet)
@@ -58,7 +63,7 @@ class Certificates:
     async def record(self, session: AsyncSession, cloudlet: str, issued: Issued) -> Certified:
         """Writes down what was signed; only then may the agent have it."""
         assert self.authority is not None
-        table.add(session, cloudlet, issued)
+        table.add(session, cloudlet, issued, issuer_of(issued.certificate, self.authority.authorities))
         text = f"a certificate was issued to {cloudlet}, good until {issued.not_after:%Y-%m-%dT%H:%M:%SZ}"
         await events.add(session, "certificate-issued", cloudlet, text, serial=issued.serial)
         return Certified(certificate=issued.certificate, chain=self.authority.chain)

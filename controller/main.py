@@ -5,12 +5,16 @@ import argparse
 import asyncio
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controller.release import release
 from controller.wire import logs
+
+if TYPE_CHECKING:
+    from controller.trust.ceremony import Held
 
 ENVIRONMENT = """environment:
   WEFT_LISTEN                   HOST:PORT of the API over TCP (127.0.0.1:8080)
@@ -57,6 +61,7 @@ def _add_authority(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     which.add_argument("--new-root", action="store_true", help="a new root, trusted at once and in force with `switch`")
     switch = verbs.add_parser("switch", help="the new root is in force")
     finish = verbs.add_parser("finish", help="what was in force before a rotation is not trusted any more")
+    finish.add_argument("--force", action="store_true", help="though good certificates are from it: a key was stolen")
     for verb in (init, renew, rotate, switch, finish):
         verb.add_argument("directory", type=Path, metavar="DIRECTORY")
 
@@ -98,10 +103,23 @@ def _authority(arguments: argparse.Namespace) -> str:
             case "switch":
                 return ceremony.switch(directory)
             case "finish":
-                return ceremony.finish(directory)
+                return ceremony.finish(directory, [] if arguments.force else _in_use(ceremony.former(directory)))
         return ceremony.renew(directory, arguments.root_key, at)
     except ceremony.NotMade as error:
         raise Failure(str(error)) from error
+
+
+def _in_use(issuer: str) -> "Sequence[Held]":
+    from controller.settings import BadSettings, read_settings
+
+    try:
+        url = read_settings().database_url
+    except BadSettings as error:
+        raise Failure(str(error)) from error
+    with _database():
+        from controller.rotation import in_use
+
+        return asyncio.run(in_use(url, issuer))
 
 
 def _copy(arguments: argparse.Namespace) -> str:

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict
 from pydantic.config import JsonDict
 
@@ -22,6 +22,9 @@ from controller.trust.authority import Reason
 router = APIRouter(prefix="/api/v1", tags=["cloudlets"], dependencies=[Operator])
 
 Serial = Annotated[str, Path(pattern=r"^[0-9a-f]{40}$", description="40 hexadecimal digits.")]
+Former = Annotated[
+    bool, Query(description="Only those that are good, and not from the key that issues now: they end with a rotation.")
+]
 EXAMPLE: JsonDict = {"reason": "keyCompromise"}
 
 
@@ -34,7 +37,8 @@ class Standing(StrEnum):
 
 
 class Certificate(BaseModel):
-    """`fingerprint` is the SHA-256 of its DER form. `reason` is why it was revoked (RFC 5280, section 5.3.1)."""
+    """`fingerprint` is the SHA-256 of its DER form, `issuer` that of the key that it is signed with (null: an earlier
+    release issued it). `reason` is why it was revoked (RFC 5280, section 5.3.1)."""
 
     serial: str
     cloudlet: str
@@ -42,6 +46,7 @@ class Certificate(BaseModel):
     not_before: datetime
     not_after: datetime
     fingerprint: str
+    issuer: str | None
     revoked_at: datetime | None
     reason: Reason | None
 
@@ -55,22 +60,31 @@ class Revocation(Body):
 
 
 class Authority(BaseModel):
-    """`chain` is the intermediate and the root, `crl` the revocation list as it is now, both PEM. `seconds` is what
-    certificates are good for, `expires_at` when the intermediate itself has to be renewed by."""
+    """`chain` is the intermediate and the root, `crl` the revocation list as it is now, both PEM. `issuer` is the
+    SHA-256 of the intermediate's key, as in certificates; `seconds` is what these are good for, `expires_at` when the
+    intermediate itself has to be renewed by."""
 
     chain: str
+    issuer: str
     crl: str
     seconds: int
     expires_at: datetime
 
 
-@router.get("/certificates", responses=errors(), summary="List certificates")
+@router.get("/certificates", responses=errors(404), summary="List certificates")
 async def index(
-    region: Running, cloudlet: NameFilter = None, limit: pages.Limit = 100, cursor: pages.Cursor = None
+    region: Running,
+    cloudlet: NameFilter = None,
+    former: Former = False,
+    limit: pages.Limit = 100,
+    cursor: pages.Cursor = None,
 ) -> Page[Certificate]:
     """In the order in which they were issued. What expired a week ago is forgotten."""
+    if former and region.certificates.issuer is None:
+        raise missing("authority", "certificates")
+    issuer = region.certificates.issuer if former else None
     async with region.database.read() as session:
-        rows = await table.page(session, pages.after_number(cursor), limit + 1, cloudlet)
+        rows = await table.page(session, pages.after_number(cursor), limit + 1, cloudlet, issuer)
     return pages.page(rows, limit, lambda row: row.id, _shown)
 
 
@@ -97,6 +111,7 @@ async def authority(region: Running) -> Authority:
         raise missing("authority", "certificates")
     return Authority(
         chain=certificates.authority.chain,
+        issuer=certificates.issuer or "",
         crl=await certificates.crl(),
         seconds=int(certificates.lifetime.total_seconds()),
         expires_at=certificates.authority.not_after,
@@ -112,6 +127,7 @@ def _shown(row: CertificateRow) -> Certificate:
         not_before=row.not_before,
         not_after=row.not_after,
         fingerprint=row.fingerprint,
+        issuer=row.issuer,
         revoked_at=row.revoked_at,
         reason=Reason(row.reason) if row.reason else None,
     )

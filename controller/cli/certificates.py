@@ -19,16 +19,21 @@ COLUMNS = [
     ("EXPIRES", when("not_after")),
     ("REVOKED", when("revoked_at")),
 ]
-DETAILS = [*COLUMNS, ("REASON", at("reason")), ("FINGERPRINT", at("fingerprint"))]
+DETAILS = [*COLUMNS, ("REASON", at("reason")), ("FINGERPRINT", at("fingerprint")), ("ISSUER", at("issuer"))]
 Serial = Annotated[str, typer.Argument(metavar="SERIAL", help="As `weft certificate list` shows it.")]
 OfCloudlet = Annotated[str | None, typer.Option("--cloudlet", metavar="NAME", help="Only those of one cloudlet.")]
 
+OfFormer = Annotated[
+    bool, typer.Option("--former", help="Only good ones that are not of the authority that issues now.")
+]
 
-@app.verb("list", "weft certificate list\nweft certificate list --cloudlet c1")
-def list_(cloudlet: OfCloudlet = None) -> None:
+
+@app.verb("list", "weft certificate list\nweft certificate list --cloudlet c1\nweft certificate list --former")
+def list_(cloudlet: OfCloudlet = None, former: OfFormer = False) -> None:
     """Those that are good, and those that expired or were revoked lately."""
     with Client() as api:
-        rows(api.items(path("certificates"), cloudlet=cloudlet), COLUMNS, "no certificates")
+        found = api.items(path("certificates"), cloudlet=cloudlet, former="true" if former else None)
+        rows(found, COLUMNS, "no good certificates of an authority of before" if former else "no certificates")
 
 
 @app.verb("show", "weft certificate show 4f6d…")

@@ -8,13 +8,15 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.db.base import NAME, NUMBER, Base, Time, now
 from controller.trust.authority import Issued, Reason, Revoked
+from controller.trust.ceremony import Held
 
 KEPT = timedelta(days=7)
 """How long a certificate is remembered after it has expired."""
 
 
 class CertificateRow(Base):
-    """`serial` and `fingerprint` as in `trust.authority.Issued`; `reason` as RFC 5280 calls it."""
+    """`serial` and `fingerprint` as in `trust.authority.Issued`; `reason` as RFC 5280 calls it. `issuer` is the SHA-256
+    of the key that it is signed with, and None if an earlier release issued it."""
 
     __tablename__ = "certificates"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -27,12 +29,14 @@ class CertificateRow(Base):
     not_after: Mapped[datetime] = mapped_column(Time, index=True)
     revoked_at: Mapped[datetime | None] = mapped_column(Time)
     reason: Mapped[str | None] = mapped_column(String(32))
+    issuer: Mapped[str | None] = mapped_column(String(64))
 
 
-def add(session: AsyncSession, cloudlet: str, issued: Issued) -> None:
-    """Writes down what was issued."""
+def add(session: AsyncSession, cloudlet: str, issued: Issued, issuer: str | None) -> None:
+    """Writes down what was issued, and with which key."""
     times = {"not_before": issued.not_before, "not_after": issued.not_after}
-    session.add(CertificateRow(serial=issued.serial, cloudlet=cloudlet, fingerprint=issued.fingerprint, **times))
+    what = {"serial": issued.serial, "fingerprint": issued.fingerprint, "issuer": issuer}
+    session.add(CertificateRow(cloudlet=cloudlet, **what, **times))
 
 
 async def get(session: AsyncSession, serial: str) -> CertificateRow | None:
@@ -41,12 +45,26 @@ async def get(session: AsyncSession, serial: str) -> CertificateRow | None:
     return row
 
 
-async def page(session: AsyncSession, after: int, limit: int, cloudlet: str | None = None) -> list[CertificateRow]:
-    """Up to `limit` certificates issued after the one of that id."""
+async def page(
+    session: AsyncSession, after: int, limit: int, cloudlet: str | None = None, former_to: str | None = None
+) -> list[CertificateRow]:
+    """Up to `limit` certificates issued after the one of that id; with `former_to`, of those alone that are good and
+    not known to be from that key."""
     query = select(CertificateRow).where(CertificateRow.id > after).order_by(CertificateRow.id).limit(limit)
     if cloudlet is not None:
         query = query.where(CertificateRow.cloudlet == cloudlet)
+    if former_to is not None:
+        other = CertificateRow.issuer.is_(None) | (CertificateRow.issuer != former_to)
+        query = query.where(CertificateRow.revoked_at.is_(None), CertificateRow.not_after > now(), other)
     return list(await session.scalars(query))
+
+
+async def in_use(session: AsyncSession, issuer: str, at: datetime) -> list[Held]:
+    """Those that are good and from that key, or of which it is not known."""
+    query = select(CertificateRow).where(CertificateRow.revoked_at.is_(None), CertificateRow.not_after > at)
+    rows = list(await session.scalars(query.order_by(CertificateRow.cloudlet, CertificateRow.id)))
+    since = {row.cloudlet for row in rows if row.issuer not in (None, issuer)}
+    return [Held(row.cloudlet, row.cloudlet in since) for row in rows if row.issuer in (None, issuer)]
 
 
 async def good(session: AsyncSession, cloudlet: str, at: datetime) -> list[CertificateRow]:

@@ -9,6 +9,8 @@ former/           while keys are rotated: the authority of before, trusted until
 
 import os
 import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -18,8 +20,19 @@ ROOT_KEY, ROOT, INTERMEDIATE = "root-key.pem", "root.pem", "intermediate.pem"
 
 NEXT, FORMER = "next", "former"
 
+NAMED = 5
+"""Cloudlets that are named when a rotation cannot end yet."""
+
 ROOT_LIFETIME = timedelta(days=3653)
 INTERMEDIATE_LIFETIME = timedelta(days=366)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A good certificate of the authority of before: whose, and whether its cloudlet was given another one since."""
+
+    cloudlet: str
+    another: bool
 
 
 class NotMade(Exception):  # noqa: N818 - it says what is
@@ -106,13 +119,39 @@ def switch(directory: Path) -> str:
     return "the new authority issues; `ca finish` when no certificate is from the one before any more"
 
 
-def finish(directory: Path) -> str:
-    """The authority of before is not trusted any more. Raises NotMade."""
+def former(directory: Path) -> str:
+    """The key of the authority of before, as `x509.issuer_of` has it. Raises NotMade."""
+    try:
+        return x509.issuer_key((directory / FORMER / INTERMEDIATE).read_text())
+    except OSError as error:
+        raise NotMade(f"{error.filename or directory}: {error.strerror}") from None
+    except (x509.Unreadable, UnicodeDecodeError) as error:
+        raise NotMade(f"{directory / FORMER}: {error}") from None
+
+
+def finish(directory: Path, in_use: Sequence[Held]) -> str:
+    """The authority of before is not trusted any more, unless certificates that it has issued are good (`in_use`).
+    Raises NotMade."""
+    if in_use:
+        alone = [held.cloudlet for held in in_use if not held.another]
+        whose = (
+            f"without another are {_some(alone)}, and would have to enrol anew" if alone else "each has another since"
+        )
+        raise NotMade(
+            "certificates of the authority of before that are good: "
+            f"{len(in_use)}, of {_some(held.cloudlet for held in in_use)}; {whose}; "
+            "`weft certificate list --former` lists them, and --force ends them all the same"
+        )
     try:
         shutil.rmtree(directory / FORMER)
     except OSError as error:
         raise NotMade(f"{error.filename or directory}: {error.strerror}") from None
     return "the authority of before is not trusted any more"
+
+
+def _some(cloudlets: Iterable[str]) -> str:
+    names = list(dict.fromkeys(cloudlets))
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def _idle(directory: Path) -> None:

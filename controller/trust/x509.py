@@ -71,6 +71,23 @@ def fingerprint_of(csr: str) -> str:
     return _fingerprint(read_request(csr).key)
 
 
+def issuer_of(certificate: str, authorities: str) -> str | None:
+    """The SHA-256 of the key that a certificate is signed with, in hexadecimal, if it is that of one of the
+    authorities; all PEM."""
+    try:
+        signed = x509.load_pem_x509_certificate(certificate.encode())
+        above = x509.load_pem_x509_certificates(authorities.encode())
+    except _MALFORMED:
+        return None
+    return next((_fingerprint(each.public_key()) for each in above if issued_by(signed, each)), None)
+
+
+def issuer_key(certificates: str) -> str:
+    """The SHA-256 of the key of the first certificate, in hexadecimal: of an authority's chain, what `issuer_of` gives
+    of those that it issues. Raises Unreadable."""
+    return _fingerprint(read_certificate(certificates).public_key())
+
+
 def _fingerprint(key: CertificatePublicKeyTypes) -> str:
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     return sha256(key.public_bytes(serialization.Encoding.DER, form)).hexdigest()

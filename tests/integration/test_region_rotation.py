@@ -73,7 +73,7 @@ def test_a_new_intermediate(rotation: Rotation) -> None:
         assert rotation.numbers() == numbers
     proved(rotation)
     with undisturbed(rotation):
-        rotation.ca("finish")
+        rotation.ca("finish", "--force")
         until(lambda: rotation.trusting(2), rotation.identities, 20)
         time.sleep(SETTLED)
     proved(rotation)
@@ -91,7 +91,7 @@ def test_a_new_root(rotation: Rotation) -> None:
         assert rotation.numbers() == numbers
     proved(rotation)
     with undisturbed(rotation):
-        rotation.ca("finish")
+        rotation.ca("finish", "--force")
         until(lambda: rotation.trusting(2), rotation.identities, 20)
         time.sleep(SETTLED)
     proved(rotation)

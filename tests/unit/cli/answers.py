@@ -132,11 +132,12 @@ CERTIFICATE = {
     "not_before": "2020-01-01T00:00:00Z",
     "not_after": "2020-01-02T00:00:00Z",
     "fingerprint": "ab" * 32,
+    "issuer": "cd" * 32,
     "revoked_at": None,
     "reason": None,
 }
 
-AUTHORITY = {"chain": "CHAIN-1", "crl": "CRL-1", "seconds": 86400}
+AUTHORITY = {"chain": "CHAIN-1", "issuer": "cd" * 32, "crl": "CRL-1", "seconds": 86400}
 
 ACTIONS: list[tuple[str, str, str, Any, Any]] = [
     (f"certificate show {SERIAL}", "GET", f"/api/v1/certificates/{SERIAL}", None, CERTIFICATE),
@@ -248,6 +249,7 @@ LISTS: list[tuple[str, str, dict[str, str], dict[str, Any], list[str]]] = [
     ("endpoint list --cloudlet c1", "endpoints", {"cloudlet": "c1"}, {"name": "e", "cloudlet": "c1"}, ["e", "c1"]),
     ("certificate list", "certificates", {}, CERTIFICATE, [SERIAL, "c1", "good", "d ago"]),
     ("certificate list --cloudlet c1", "certificates", {"cloudlet": "c1"}, CERTIFICATE, [SERIAL]),
+    ("certificate list --former", "certificates", {"former": "true"}, CERTIFICATE, [SERIAL]),
     ("vcp list", "vcps", {}, {"name": "blue", "members": ["a", "b"]}, ["blue", "a, b"]),
     ("change list --limit 5", "changes", {"limit": "5"}, TRIAL, ["12", "on-trial", "e left blue", "d ago"]),
     (

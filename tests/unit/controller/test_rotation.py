@@ -1,11 +1,15 @@
 """The intermediate's key and the root are rotated while agents are connected: by the agent's own code, over TLS."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from agents.controller import ControllerAway
 from agents.identity import identity as agents_identity
@@ -78,7 +82,7 @@ async def test_a_new_intermediate(start: Start, tmp_path: Path, monkeypatch: pyt
         await eventually(lambda: all(len(credentials.read(s.path / "identity").lists) == 2 for s in made.sites))
         with pytest.raises(NotMade, match="a rotation is under way"):
             ceremony.rotate(made.directory, made.directory / "root-key.pem", now())
-        ceremony.finish(made.directory)
+        ceremony.finish(made.directory, [])
         await eventually(lambda: made.trusting(2))
         await made.well()
 
@@ -107,7 +111,7 @@ async def test_a_new_root(start: Start, tmp_path: Path, monkeypatch: pytest.Monk
         thief.use(one.credential)
         thief.secure(tls.context(one.identity.trusted or "", old / "certificate.pem", old / "key.pem"))
         await works(thief)
-        ceremony.finish(made.directory)
+        ceremony.finish(made.directory, [])
         await eventually(lambda: made.trusting(2))
         await made.well()
         again = await one.open()
@@ -132,3 +136,72 @@ async def test_a_switch_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     ceremony.switch(directory)
     assert authority.look() and authority.chain == after
     assert BuiltIn.read(directory / "former").chain == before
+
+
+def finish(directory: Path, url: str, *words: str) -> tuple[int, str]:
+    """As an operator does it. The exit code, and what was said."""
+    command = [sys.executable, "-m", "controller.main", "ca", "finish", *words, str(directory)]
+    environment = os.environ | {"WEFT_DATABASE_URL": url}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
+async def changed(controller: Controller, statement: str) -> None:
+    async with controller.region.database.write() as session:
+        await session.execute(text(statement))
+
+
+async def test_a_rotation_does_not_end_while_certificates_of_before_are_good(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str
+) -> None:
+    async with region(start, tmp_path, monkeypatch) as made:
+        assert (await made.controller.get("/certificates", former="true"))["items"] == []
+        before = (await made.controller.get("/authority"))["issuer"]
+        ceremony.rotate(made.directory, made.directory / "root-key.pem", now())
+        await eventually(made.certified)
+        listed = (await made.controller.get("/certificates", former="true"))["items"]
+        assert [(one["cloudlet"], one["standing"], one["issuer"]) for one in listed] == [
+            ("c1", "good", before),
+            ("c2", "good", before),
+        ]
+        present = (await made.controller.get("/authority"))["issuer"]
+        every = (await made.controller.get("/certificates", cloudlet="c1"))["items"]
+        assert [one["issuer"] for one in every] == [before, present] and before != present
+
+        code, said = await asyncio.to_thread(finish, made.directory, database_url)
+        assert code == 1 and "that are good: 2, of c1, c2; each has another since; `weft certificate list" in said
+        assert made.trusting(3) and (made.directory / "former").exists()
+        await changed(
+            made.controller,
+            "UPDATE certificates SET revoked_at = not_after, reason = 'superseded' WHERE cloudlet = 'c1'",
+        )
+        await changed(made.controller, f"DELETE FROM certificates WHERE cloudlet = 'c2' AND issuer = '{present}'")
+        code, said = await asyncio.to_thread(finish, made.directory, database_url)
+        assert code == 1 and "good: 1, of c2; without another are c2, and would have to enrol anew" in said
+        await changed(made.controller, "UPDATE certificates SET issuer = NULL WHERE cloudlet = 'c2'")
+        code, said = await asyncio.to_thread(finish, made.directory, database_url)
+        assert code == 1 and "good: 1, of c2" in said, "an earlier release did not say whose it is"
+        await changed(made.controller, "DELETE FROM certificates WHERE cloudlet = 'c2'")
+        code, said = await asyncio.to_thread(finish, made.directory, database_url)
+        assert code == 0 and not (made.directory / "former").exists(), said
+
+
+def test_whoever_cannot_be_asked_keeps_a_rotation_from_its_end(tmp_path: Path) -> None:
+    ceremony.init(tmp_path / "authority", "test", now())
+    url = f"sqlite+aiosqlite:///{tmp_path}/empty.db"
+    code, said = finish(tmp_path / "authority", url)
+    assert code == 1 and "No such file" in said
+    ceremony.rotate(tmp_path / "authority", tmp_path / "authority/root-key.pem", now())
+    code, said = finish(tmp_path / "authority", url)
+    assert code == 1 and "WEFT_DATABASE_URL names a database at step none, and this release" in said
+    code, said = finish(tmp_path / "authority", f"sqlite+aiosqlite:///{tmp_path}/nowhere/x.db")
+    assert code == 1 and "WEFT_DATABASE_URL" in said and "Traceback" not in said
+    assert (tmp_path / "authority/former").exists()
+    assert finish(tmp_path / "authority", url, "--force")[0] == 0
+    assert not (tmp_path / "authority/former").exists()
+
+
+def test_a_few_are_named() -> None:
+    held = [ceremony.Held(f"c{number}", number > 6) for number in range(1, 9) for _ in range(2)]
+    with pytest.raises(NotMade, match=r"good: 16, of c1, c2, c3, c4, c5 and 3 more; without .* c5 and 1 more, and"):
+        ceremony.finish(Path("nowhere"), held)

@@ -117,7 +117,7 @@ async def test_connections_outlive_a_new_root_and_new_ones_are_judged_by_it(regi
         ceremony.prepare(region.directory, NOW)
         (region.directory / "next/root-key.pem").unlink()
         ceremony.switch(region.directory)
-        ceremony.finish(region.directory)
+        ceremony.finish(region.directory, [])
         assert region.authority.look()
         await region.caller.renew()
         await client.status()

@@ -1,0 +1,37 @@
+"""What keeps a rotation from its end: certificates that are good, and from the authority of before."""
+
+from collections.abc import Sequence
+
+from alembic.migration import MigrationContext
+from sqlalchemy.exc import SQLAlchemyError
+
+from controller.db import certificates
+from controller.db.base import now
+from controller.db.engine import Database
+from controller.db.schema import head
+from controller.db.trouble import Unavailable
+from controller.trust.ceremony import Held, NotMade
+
+_UNASKED = "whether certificates of the authority of before are in use cannot be told"
+
+
+async def in_use(url: str, issuer: str) -> Sequence[Held]:
+    """Those from the key `issuer`, by the controller's database; those of which that is not known, since an earlier
+    release issued them, count. Raises NotMade if it cannot be asked."""
+    database = Database(url)
+    try:
+        async with database.read() as session:
+            revision = await session.run_sync(
+                lambda session: MigrationContext.configure(session.connection()).get_current_revision()
+            )
+            if revision != head():
+                raise NotMade(
+                    f"{_UNASKED}: WEFT_DATABASE_URL names a database at step {revision or 'none'}, and this release is "
+                    f"at {head()}; give it the controller's, or --force"
+                )
+            return await certificates.in_use(session, issuer, now())
+    except (Unavailable, SQLAlchemyError) as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise NotMade(f"{_UNASKED}: WEFT_DATABASE_URL: {reason}; give it the controller's, or --force") from error
+    finally:
+        await database.close()
