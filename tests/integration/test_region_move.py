@@ -144,3 +144,34 @@ def test_a_connection_without_mptcp_lives_where_the_address_is_kept(region: Regi
         region.execute("m1", ["sysctl", "-qw", "net.mptcp.enabled=1"], check=True)
     assert verdict.intact and not verdict.mptcp, verdict
     assert verdict.device.received > 0 and verdict.device.gap < 30
+
+
+@pytest.mark.usefixtures("asked_for")
+def test_a_connection_without_mptcp_lives_on_the_old_address_until_it_ends(
+    region: Region, rest: Rest, tmp_path: Path
+) -> None:
+    """The VM is known by its new address meanwhile, and its old one goes with the connection, not with a time."""
+    old = rest.get("/vms/v1")
+    there = "c1-lan" if old["endpoint"] == "c2-lan" else "c2-lan"
+    region.execute("m1", ["sysctl", "-qw", "net.mptcp.enabled=0"], check=True)
+    stream = work.Stream(region.namespace("m1"), old["address"], tmp_path / "stream", down=DOWN, up=UP)
+    try:
+        name = rest.post("/moves", {"vm": "v1", "endpoint": there, "linger": 600})["name"]
+        deadline = time.monotonic() + 180
+        while (move := rest.get(f"/moves/{name}"))["step"] != "leave":
+            assert move["ended_at"] is None and time.monotonic() < deadline, move
+            time.sleep(0.2)
+        time.sleep(8)
+        before = len(stream.series())
+        time.sleep(2)
+        assert len(stream.series()) > before, "it goes on"
+        assert rest.get(f"/moves/{name}")["step"] == "leave"
+        vm = rest.get("/vms/v1")
+        assert vm["address"] == move["new_address"] != old["address"] and vm["serving"] != old["serving"]
+    finally:
+        verdict = stream.verdict()
+        region.execute("m1", ["sysctl", "-qw", "net.mptcp.enabled=1"], check=True)
+    move = ended(rest, name)
+    assert (move["state"], move["reason"]) == ("done", ""), move
+    assert verdict.intact and not verdict.mptcp, verdict
+    assert old["address"] not in {lease["address"] for lease in rest.items("/leases")}
