@@ -117,7 +117,7 @@ def _in_use(issuer: str) -> "Sequence[Held]":
     except BadSettings as error:
         raise Failure(str(error)) from error
     with _database():
-        from controller.rotation import in_use
+        from controller.db.rotation import in_use
 
         return asyncio.run(in_use(url, issuer))
 
