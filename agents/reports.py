@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from agents import lan
-from agents.kernel import MAIN, Snapshot
+from agents.kernel import MAIN, Snapshot, driven
 from agents.vpls import MAX_VE_ID
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.flavours import Flavour
@@ -53,7 +53,7 @@ def _endpoint(endpoint: Endpoint, snapshot: Snapshot, problems: list[str], await
     return EndpointState(
         endpoint=endpoint.name,
         bridge=bridge if bridge in snapshot.bridges else "",
-        ports=lan.on_bridge(snapshot, endpoint),
+        ports=[port for port in lan.on_bridge(snapshot, endpoint) if not driven(port)],
         tunnels=[t for t in tunnels(endpoint, snapshot) if t.vtep not in awaited],
         routes=sorted(r.prefix for r in snapshot.routes if r.device == bridge and r.table == MAIN),
         problems=problems,

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from agents import vpls
-from agents.kernel import Flood, Snapshot
+from agents.kernel import Flood, Port, Snapshot
 from agents.plan import plan
 from agents.reports import report, same
 from agents.show import text
@@ -28,6 +28,11 @@ def test_vpls() -> None:
     assert state.problems == ["a problem"]
     assert [s.state for s in said.speakers] == ["established"]
     assert said.resident_bytes > 1e6
+
+
+def test_a_machine_is_no_access_port() -> None:
+    ports = {name: Port(name, "lan1") for name in ("eth1", "wv00a")}
+    assert report(WANT, replace(KERNEL, ports=ports), {}, {}, "1").endpoints[0].ports == ["eth1"]
 
 
 def test_a_tunnel_counts_only_if_frames_can_take_it() -> None:

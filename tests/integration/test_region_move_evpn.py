@@ -1,0 +1,73 @@
+"""A VM that moves in an EVPN pool: its PEs announce it, route servers permit that and nothing else, and the doctor has
+nothing to say of it, whether it keeps its address or not."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab import work
+from lab.guests.build import build
+from lab.paths import GUESTS, ROOT
+from lab.patience import until
+from lab.region import Region
+from lab.rest import Rest
+from tests.integration.test_region_move import DOWN, UP, WRITTEN, memory, memory_right, moved
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(scope="module")
+def region() -> Iterator[Region]:
+    build(GUESTS)
+    found = Region.load(ROOT / "lab/topologies/move-evpn.yaml")
+    with found.occupied():
+        for phase in (found.build, found.enrol, found.apply_policy, found.lease, found.boot):
+            phase(print)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def rest(region: Region) -> Iterator[Rest]:
+    with Rest(timeout=60) as client:
+        yield client
+
+
+def announcers(rest: Rest, address: str) -> set[str]:
+    """The PEs whose routes with an address were taken."""
+    routes = rest.get("/routes", table="adj-in", limit="1000")["items"]
+    return {route["peer"] for route in routes if f"[ip:{address}]" in route["nlri"]}
+
+
+def test_the_doctor_is_content_with_a_vm_that_moves(region: Region, rest: Rest, tmp_path: Path) -> None:
+    """A connection without MPTCP lives on an address that is kept there and back; then it changes."""
+
+    def differences() -> list[str]:
+        return [f"{difference['where']}: {difference['text']}" for difference in rest.get("/doctor")["differences"]]
+
+    def content() -> None:
+        until(lambda: not differences(), lambda: f"no differences: {differences()}", 60)
+
+    content()
+    old = rest.get("/vms/v1")["address"]
+    memory(region, rest, *WRITTEN)
+    region.execute("m1", ["sysctl", "-qw", "net.mptcp.enabled=0"], check=True)
+    stream = work.Stream(region.namespace("m1"), old, tmp_path / "stream", down=DOWN, up=UP)
+    try:
+        for cloudlet in ("c2", "c1"):
+            move = moved(rest, f"{cloudlet}-lan", keep=True)
+            assert (move["state"], move["reason"]) == ("done", ""), move
+            assert rest.get("/vms/v1")["address"] == old
+            memory_right(region, rest)
+            until(lambda: announcers(rest, old), f"{old} announced", 30)
+            assert announcers(rest, old) == {cloudlet}
+            content()
+    finally:
+        verdict = stream.verdict()
+        region.execute("m1", ["sysctl", "-qw", "net.mptcp.enabled=1"], check=True)
+    assert verdict.intact and verdict.device.gap < 30, verdict
+    move = moved(rest, "c2-lan")
+    assert (move["state"], rest.get("/vms/v1")["endpoint"]) == ("done", "c2-lan"), move
+    content()
+    told = [e["text"] for e in rest.items("/events", limit="1000") if e["type"] == "quarantined"]
+    assert not told, told
