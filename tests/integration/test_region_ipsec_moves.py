@@ -40,9 +40,10 @@ def rest(region: Region) -> Iterator[Rest]:
         yield client
 
 
-def begun(rest: Rest, endpoint: str) -> str:
-    name: str = rest.post("/moves", {"vm": "v1", "endpoint": endpoint, "linger": 0})["name"]
-    return name
+def begun(rest: Rest) -> tuple[str, str, str]:
+    """The name of a move to where the VM is not, and both cloudlets."""
+    source, destination = ("c1", "c2") if rest.get("/vms/v1")["endpoint"] == "c1-lan" else ("c2", "c1")
+    return rest.post("/moves", {"vm": "v1", "endpoint": f"{destination}-lan", "linger": 0})["name"], source, destination
 
 
 def ended(rest: Rest, move: str) -> Json:
@@ -64,31 +65,30 @@ def reaches(region: Region, node: str, place: tuple[str, int]) -> bool:
 
 def test_a_move_goes_through_the_tunnel_alone(region: Region, rest: Rest) -> None:
     """At no other address than the VTEP is it waited for, and by nobody else is it reached there."""
-    vtep = region.topology.cloudlets[1].vtep
     with wire(region):
-        move = begun(rest, "c2-lan")
-        until(lambda: len(arriving(region, "c2")) > 1, lambda: rest.get(f"/moves/{move}"), 60)
-        places = arriving(region, "c2")
-        assert {address for address, _ in places} == {vtep}
+        move, _, there = begun(rest)
+        until(lambda: len(arriving(region, there)) > 1, lambda: rest.get(f"/moves/{move}"), 60)
+        places = arriving(region, there)
+        assert {address for address, _ in places} == {region.plan.loopbacks[there]}
         assert not any(reaches(region, stranger, place) for stranger in ("rs1", "ctl") for place in places)
         found = ended(rest, move)
     assert (found["state"], found["reason"]) == ("done", ""), found
     assert rest.get("/vms/v1")["condition"] == "running"
-    offered = region.execute("c2", ["ip", "mptcp", "endpoint", "show"], check=True).stdout
+    offered = region.execute(there, ["ip", "mptcp", "endpoint", "show"], check=True).stdout
     assert offered == "", "no other path"
 
 
 def test_a_charon_that_is_killed_in_the_middle_of_a_move(region: Region, rest: Rest) -> None:
     """The move is done or undone; the VM runs once, and none of it was told meanwhile."""
     with wire(region):
-        move = begun(rest, "c1-lan")
-        until(lambda: len(arriving(region, "c1")) > 0, lambda: rest.get(f"/moves/{move}"), 60)
+        move, here, there = begun(rest)
+        until(lambda: len(arriving(region, there)) > 0, lambda: rest.get(f"/moves/{move}"), 60)
         time.sleep(1)
-        region.processes["c2-charon"].kill()
+        region.processes[f"{here}-charon"].kill()
         time.sleep(3)
-        region.processes["c2-charon"].start()
+        region.processes[f"{here}-charon"].start()
         found = ended(rest, move)
         until(lambda: up(rest) == BOTH, lambda: tunnels(rest), 40)
     vm = rest.get("/vms/v1")
-    at = "c1-lan" if found["state"] == "done" else "c2-lan"
+    at = f"{there if found['state'] == 'done' else here}-lan"
     assert (vm["endpoint"], vm["condition"], vm["move"]) == (at, "running", None), (vm, found)
