@@ -3,6 +3,7 @@ Multipath TCP: the join is seen, no octet is wrong, and the data goes by the sub
 
 import asyncio
 import re
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,7 +67,7 @@ def _cell(made: Net) -> None:
 
 def sent(space: Namespace) -> dict[tuple[str, str], int]:
     """Octets of TCP that each subflow has sent so far, by its own address and its peer's."""
-    lines = space.run("ss -HOtni state established").splitlines()
+    lines = [line for line in space.run("ss -HOtni state established").splitlines() if "tcp-ulp-mptcp" in line]
     return {(found[1], found[2]): int(found[3] or 0) for line in lines if (found := _SUBFLOW.search(line))}
 
 
@@ -108,6 +109,17 @@ async def alone(place: Place, address: str) -> str:
     return await asyncio.to_thread(place.net.device.run, program)
 
 
+@contextmanager
+def hanging(net: Net) -> Iterator[None]:
+    """A connection without Multipath TCP, for whose sake the old address lingers."""
+    with net.vm.entered():
+        server = socket.create_server((OLD, 0))
+    with net.device.entered():
+        client = socket.create_connection(server.getsockname(), timeout=5)
+    with server, client:
+        yield
+
+
 async def swap(place: Place) -> tuple[Figures, set[tuple[str, str]]]:
     """Activate, join, leave. Returns what the join said, and what carries while the old address lingers."""
     multipath = Multipath({"c2-lan": "lan2"}.get, seconds=15)
@@ -119,11 +131,13 @@ async def swap(place: Place) -> tuple[Figures, set[tuple[str, str]]]:
             figures = await switch.join(order("join", 2, "a"))
         if device is not None:
             assert await device == "1 connections have moved\n"
-        leaving = asyncio.create_task(switch.leave(order("leave", 2, "a", linger=3)))
-        await asyncio.sleep(0.5)
-        lingering = await asyncio.to_thread(carry, place)
-        assert not leaving.done()
-        await leaving
+        with hanging(place.net):
+            leaving = asyncio.create_task(switch.leave(order("leave", 2, "a", linger=60)))
+            await asyncio.sleep(2)
+            lingering = await asyncio.to_thread(carry, place)
+            assert not leaving.done()
+        async with asyncio.timeout(20):
+            await leaving
     finally:
         multipath.close()
     return figures, lingering
