@@ -1,6 +1,7 @@
 """How long the old address lives on: until nothing hangs on it, by the guest's word, and not beyond its time."""
 
 import asyncio
+from itertools import chain, repeat
 
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.multipath.guest import Guest
@@ -15,15 +16,15 @@ async def linger(guest: Guest, old: tuple[Address, ...], new: tuple[Address, ...
     """Returns once no connection has its only path at an old address, those without Multipath TCP among them, or after
     `seconds`; how many still have. None: the guest does not say, which is waited for as for a connection."""
     loop = asyncio.get_running_loop()
-    until, idle, looks = loop.time() + seconds, 0, 0
-    while True:
+    until, idle = loop.time() + seconds, 0
+    for pause in chain(_LOOKS, repeat(_LOOKS[-1])):
         left = await _left(guest, old, new)
         idle = idle + 1 if left == 0 else 0
         rest = until - loop.time()
         if idle == _IDLE or rest <= 0:
-            return left
-        await asyncio.sleep(min(_LOOKS[min(looks, len(_LOOKS) - 1)], rest))
-        looks += 1
+            break
+        await asyncio.sleep(min(pause, rest))
+    return left
 
 
 async def _left(guest: Guest, old: tuple[Address, ...], new: tuple[Address, ...]) -> int | None:
