@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any
 
-from agents.leases.pair import KINDS, Device, Kind, Pair, same
+from agents.leases.pair import KINDS, Device, Half, Kind, Pair, same
 from agents.leases.people import People
 from agents.leases.room import Key, Room
 from controller.wire.delegations import Client, Known
@@ -38,6 +38,8 @@ class Book:
         self.pairs: dict[int, Pair] = {}
         self.people = People()
         self.changed: OrderedDict[tuple[int, Kind], int] = OrderedDict()
+        self._next_over = 0.0  # no promise ends before
+        self._doubtful = True  # whether there may be pairs that are not confirmed
         self._unkept: list[Record] = [("meta", "incarnation", self.incarnation)]
         self.room = Room(self.keep)
 
@@ -76,6 +78,7 @@ class Book:
         may have given is over."""
         self.incarnation = uuid.uuid4().hex
         self.version = self.acked = 0
+        self._doubtful = True
         self.changed.clear()
         self.keep("meta", "incarnation", self.incarnation)
         self.keep("meta", "acked", 0)
@@ -161,20 +164,19 @@ class Book:
     def tidy(self, now: float) -> None:
         """Notes which leases and rests are over, and gives up what is not needed: whoever had a pair for which no word
         of the controller's stands, and which is in no block of this agent's, comes as somebody new."""
-        for pair in self.pairs.values():
-            over = [half for half in pair.halves.values() if 0 < half.promised <= now]
-            for half in over:
-                half.until = half.promised = 0.0
-            if over:
-                self.keep_pair(pair)
+        if self._next_over <= now:
+            self._end_leases(now)
         for block in self.room.wake(now, self.pairs):
             for number in range(block.first, block.first + block.pairs):
                 if number in self.pairs and not self.pairs[number].confirmed:
                     self.pairs[number].confirmed = True
                     self.keep_pair(self.pairs[number])
-        for pair in [pair for pair in self.pairs.values() if not pair.confirmed and not pair.promised(now)]:
-            if not self.room.lies_in(pair.number):
-                self._drop(pair)
+        if self._doubtful:
+            doubtful = [pair for pair in self.pairs.values() if not pair.confirmed]
+            for pair in doubtful:
+                if not pair.promised(now) and not self.room.lies_in(pair.number):
+                    self._drop(pair)
+            self._doubtful = bool(doubtful)
         self.room.drop_spare(len(self.pairs))
 
     def learn(self, known: Known, now: float) -> None:
@@ -197,7 +199,8 @@ class Book:
             for kind, left in zip(KINDS, (known.md_left, known.vm_left), strict=True):
                 half = pair.halves[kind]
                 if left and not half.version:
-                    half.promised, half.client = max(half.promised, now + left), half.client or clients.get(kind)
+                    self._promise(half, now + left)
+                    half.client = half.client or clients.get(kind)
         self.people.remove(device)
         device.name, device.clients, device.asked = known.device, clients, now
         self.people.add(device)
@@ -276,9 +279,24 @@ class Book:
     def _lease(self, pair: Pair, kind: Kind, client: Client, hostname: str | None, now: float) -> None:
         half = pair.halves[kind]
         half.client, half.hostname, half.until = client, hostname or half.hostname, now + self.seconds
-        half.promised = max(half.promised, half.until)
+        self._promise(half, half.until)
         self._change(pair, kind)
         self.keep_pair(pair)
+
+    def _promise(self, half: Half, until: float) -> None:
+        half.promised = max(half.promised, until)
+        self._next_over = min(self._next_over, half.promised)
+
+    def _end_leases(self, now: float) -> None:
+        """Notes which are over. It looks at every pair, and so not before the next one can be."""
+        self._next_over = inf
+        for pair in self.pairs.values():
+            over = [half for half in pair.halves.values() if 0 < half.promised <= now]
+            for half in over:
+                half.until = half.promised = 0.0
+            if over:
+                self.keep_pair(pair)
+            self._next_over = min([self._next_over, *(half.promised for half in pair.halves.values() if half.promised)])
 
     def _change(self, pair: Pair, kind: Kind) -> None:
         self.version += 1

@@ -35,11 +35,13 @@ class Room:
         self._free: dict[int, None] = {}
         self._offers: OrderedDict[Key, tuple[int, float]] = OrderedDict()
         self._taken = self._pace = 0
+        self._size = 0  # pairs in the largest block that there was
 
     def restore(self, key: str, value: Any) -> None:
         """Takes a block in that was kept."""
         block, until, dropped = value
         self.blocks[int(key)] = Block(**block)
+        self._size = max(self._size, block["pairs"])
         if until:
             self._resting[int(key)] = until
         if dropped:
@@ -70,12 +72,17 @@ class Room:
 
     def add(self, blocks: Collection[Block], taken: Collection[int]) -> None:
         """The controller has given these."""
+        fresh = all(block.number not in self.blocks for block in blocks)
         for block in blocks:
             self.blocks[block.number] = block
+            self._size = max(self._size, block.pairs)
             self._resting.pop(block.number, None)
             self.dropped.discard(block.number)
             self._save(block.number)
-        self.count(taken)
+        if fresh:
+            self._free |= self._count(blocks, taken)
+        else:
+            self.count(taken)
 
     def rest(self, until: float, taken: Collection[int]) -> None:
         """What is free in any of them is not certain before."""
@@ -128,8 +135,7 @@ class Room:
         low = self._low(used)
         if len(self._free) >= low:
             return 0
-        size = max((block.pairs for block in self.blocks.values()), default=LOW)
-        return -(-(2 * low - len(self._free)) // size)
+        return -(-(2 * low - len(self._free)) // (self._size or LOW))
 
     def choose(self, whose: Sequence[Key], wanted: int | None, now: float) -> int | None:
         """A free pair, which is kept for a while for the first of those whose it may be: the one that any of them was
@@ -155,11 +161,14 @@ class Room:
 
     def count(self, taken: Collection[int]) -> None:
         """Counts anew what can be given to somebody new; `taken` are the pairs that somebody has."""
+        self._free = self._count([self.blocks[key] for key in sorted(self.held)], taken)
+
+    def _count(self, blocks: Collection[Block], taken: Collection[int]) -> dict[int, None]:
         offered = {number for number, _ in self._offers.values()}
-        self._free = {
+        return {
             number: None
-            for key in sorted(self.held)
-            for number in range(self.blocks[key].first, self.blocks[key].first + self.blocks[key].pairs)
+            for block in blocks
+            for number in range(block.first, block.first + block.pairs)
             if number not in taken and number not in offered and not self._withheld(number)
         }
 

@@ -18,6 +18,10 @@ STATEMENT_MS, IDLE_MS = 30_000, 60_000
 """PostgreSQL: how long a statement runs at most, and how long a transaction does nothing: a controller that hangs holds
 up the others no longer. Between two statements a region of 100,000 is made out of its rows, which takes seconds."""
 
+RANDOM_PAGE = "1.1"
+"""PostgreSQL: what a page anywhere costs, beside one that comes next. With the 4 of a disk that turns it reads all
+clients to find fifty of them, as long as it has not counted a table that grows, which it does once a minute."""
+
 CONNECT, COMMAND = 5, 40
 """PostgreSQL: seconds to connect, and to hear of a statement, after which the server counts as gone."""
 
@@ -79,6 +83,7 @@ def postgresql(url: URL, connections: int) -> AsyncEngine:
     settings = {
         "application_name": "weft-controller",
         "jit": "off",  # the queries are short; compiling them takes longer than they do
+        "random_page_cost": RANDOM_PAGE,
         "statement_timeout": str(STATEMENT_MS),
         "lock_timeout": str(BUSY_MS),
         "idle_in_transaction_session_timeout": str(IDLE_MS),
