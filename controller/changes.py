@@ -19,9 +19,10 @@ from controller.acting import ACTING, CONTROLLER, acts
 from controller.agents import Agents
 from controller.bell import Bell
 from controller.core import filters
+from controller.core.affected import concerned
 from controller.core.consents import without_held
 from controller.core.desired import Fabric, tunnels
-from controller.core.intent import Intent, concerned
+from controller.core.intent import Intent
 from controller.core.refusals import Refused, conflict
 from controller.core.rulesets import operations, rule_set
 from controller.core.tables import changed

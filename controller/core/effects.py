@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 
+from controller.core.affected import concerned
 from controller.core.filters import Difference, differences
-from controller.core.intent import Intent, concerned
+from controller.core.intent import Intent
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from controller.core import edits
+from controller.core.affected import turned
 from controller.core.families import Family, Split
-from controller.core.intent import Cloudlet, Intent, State, Vcp, turned
+from controller.core.intent import Cloudlet, Intent, State, Vcp
 from controller.core.membership import Absent, Settled, unfit
 from controller.core.policy.model import PolicyVcp
 from controller.core.proximity.nearness import Medians

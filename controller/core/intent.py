@@ -5,7 +5,7 @@ a region of ten cloudlets and in one of 100,000: the mappings share what did not
 follows the edits.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from controller.core.sites import Sites
 from controller.core.tables import Table, changed
 from controller.wire.flavours import Flavour
 
-__all__ = ["Berth", "Cloudlet", "Endpoint", "Intent", "State", "Vcp", "concerned"]
+__all__ = ["Berth", "Cloudlet", "Endpoint", "Intent", "State", "Vcp"]
 
 
 @dataclass(frozen=True)
@@ -110,13 +110,6 @@ class Intent:
         for cloudlet in self.revoked:
             found -= {e.name for e in self.endpoints_of.get(cloudlet, ())}
         return frozenset(found - {endpoint})
-
-    def sees(self, endpoint: str, other: str) -> bool:
-        """Whether an endpoint's PE is to have a tunnel to another one."""
-        one, two = self.endpoints.get(endpoint), self.endpoints.get(other)
-        if one is None or two is None or two.cloudlet in self.revoked:
-            return False
-        return self.cloudlets[one.cloudlet].speaks and self.share(endpoint, other)
 
     def is_host(self, cloudlet: Cloudlet) -> bool:
         """Whether a cloudlet is the host of a route server: it has that one's name, and its address as VTEP."""
@@ -221,86 +214,3 @@ class Intent:
             return self
         there = {name: berth for name, berth in other.items() if berth is not None}
         return self.but(berths=Table.of(self.berths).updated(there, other.keys() - there.keys()))
-
-
-def concerned(old: Intent, new: Intent) -> frozenset[str]:
-    """The cloudlets, before or after, whose desired state differs between two intents.
-
-    All of an endpoint but its tenant's consent never changes once made, so a desired state differs when the cloudlet's
-    own endpoints in force, its state, or the set of its endpoints' remotes do. Costs work in proportion to the pools
-    that changed, not to the region."""
-    names = {*_own_changes(old, new), *_of_hosts(old, new)}
-    if old.revoked or new.revoked:
-        silent = {name for name in names if name in old.revoked and name in new.revoked}
-        return frozenset(names - silent | _of_revoked(old, new))
-    for pool in changed(old.vcps, new.vcps):
-        before, after = old.vcps.get(pool), new.vcps.get(pool)
-        was = before.members if before else frozenset()
-        now = after.members if after else frozenset()
-        if was == now:
-            continue
-        for moved in was ^ now:
-            for other in (was | now) - {moved}:
-                if old.share(moved, other) != new.share(moved, other):
-                    names |= {_cloudlet_of(moved, old, new), _cloudlet_of(other, old, new)}
-    return frozenset(names)
-
-
-def turned(old: Intent, new: Intent) -> Iterator[str]:
-    """The endpoints that are there before and after, and held back in one only. Costs work in proportion to what
-    changed, unless the policy asks other tenants than before."""
-    others = old.policy is not new.policy and _asking(old) != _asking(new)
-    for name in new.endpoints if others else changed(old.endpoints, new.endpoints):
-        if name in old.endpoints and name in new.endpoints and old.held(name) != new.held(name):
-            yield name
-
-
-def _asking(intent: Intent) -> frozenset[str]:
-    return frozenset(name for name, tenant in intent.policy.tenants.items() if tenant.consent)
-
-
-def _of_revoked(old: Intent, new: Intent) -> set[str]:
-    """Those whose endpoints' remotes differ, where cloudlets have been revoked; of these, nobody has a tunnel."""
-    pairs: set[tuple[str, str]] = set()
-    for name in changed(old.cloudlets, new.cloudlets):
-        for intent in (old, new):
-            for endpoint in intent.endpoints_of.get(name, ()):
-                for pool in intent.pools_of.get(endpoint.name, ()):
-                    pairs |= {(endpoint.name, other) for other in intent.vcps[pool].members}
-    for pool in changed(old.vcps, new.vcps):
-        both = [vcps[pool].members if pool in vcps else frozenset[str]() for vcps in (old.vcps, new.vcps)]
-        pairs |= {(moved, other) for moved in both[0] ^ both[1] for other in both[0] | both[1]}
-    pairs |= {(other, moved) for moved, other in pairs}
-    return {
-        _cloudlet_of(one, old, new)
-        for one, other in pairs
-        if one != other and old.sees(one, other) != new.sees(one, other)
-    }
-
-
-def _of_hosts(old: Intent, new: Intent) -> Iterator[str]:
-    """Those whose BGP goes through IPsec to others than before."""
-    for name in changed(old.cloudlets, new.cloudlets) if new.route_servers else ():
-        both = [(intent, intent.cloudlets.get(name)) for intent in (old, new)]
-        ends = [(c.vtep, intent.is_host(c)) if c is not None and c.enrolled else None for intent, c in both]
-        if ends[0] != ends[1]:
-            others = {other.name for intent, cloudlet in both if cloudlet for other in intent.protected(cloudlet)}
-            yield from others | {name} if others else ()
-
-
-def _own_changes(old: Intent, new: Intent) -> Iterator[str]:
-    for name in {*changed(old.endpoints, new.endpoints), *turned(old, new)}:
-        if _in_force(old, name) != _in_force(new, name):
-            yield _cloudlet_of(name, old, new)
-    for name in changed(old.cloudlets, new.cloudlets):
-        before, after = old.cloudlets.get(name), new.cloudlets.get(name)
-        if before is None or after is None or old.has_pe(before) != new.has_pe(after):
-            yield name
-
-
-def _in_force(intent: Intent, endpoint: str) -> bool:
-    return endpoint in intent.endpoints and not intent.held(endpoint)
-
-
-def _cloudlet_of(endpoint: str, old: Intent, new: Intent) -> str:
-    return (new.endpoints.get(endpoint) or old.endpoints[endpoint]).cloudlet

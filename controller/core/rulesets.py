@@ -2,7 +2,8 @@
 
 from ipaddress import ip_address
 
-from controller.core.intent import Cloudlet, Endpoint, Intent, turned
+from controller.core.affected import turned
+from controller.core.intent import Cloudlet, Endpoint, Intent
 from controller.core.occupied import network
 from controller.core.tables import changed
 from controller.wire import rulesets as wire

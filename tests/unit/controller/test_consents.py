@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.core import consents, edits
+from controller.core.affected import concerned
 from controller.core.desired import Fabric, desired, tunnels
 from controller.core.destinations import authorise
 from controller.core.following import followed
-from controller.core.intent import Endpoint, Intent, concerned
+from controller.core.intent import Endpoint, Intent
 from controller.core.intent import State as Life
 from controller.core.membership import settled
 from controller.core.policy.model import PolicyVcp, Rules, Tenant

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from controller.core import edits
+from controller.core.affected import concerned
 from controller.core.desired import Fabric, desired
 from controller.core.doctor.kernels import Cloudlet as Diagnosed
 from controller.core.doctor.tunnels import compare_tunnels
-from controller.core.intent import Cloudlet, Endpoint, Intent, State, concerned
+from controller.core.intent import Cloudlet, Endpoint, Intent, State
 from controller.core.refusals import Refused
 from controller.core.rulesets import operations, rule_set
 from controller.core.tunnels import peers

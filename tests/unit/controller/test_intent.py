@@ -7,8 +7,9 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.core.affected import concerned
 from controller.core.desired import Fabric, desired, tunnels
-from controller.core.intent import Intent, concerned
+from controller.core.intent import Intent
 from controller.core.lookups import LOOKUPS
 from controller.core.rulesets import apply, operations, rule_set
 from controller.core.tables import Table

@@ -1,0 +1,109 @@
+"""In what two intents differ: whose desired state does, and who is held back in one only."""
+
+from collections.abc import Iterator
+
+from controller.core.intent import Intent
+from controller.core.tables import changed
+
+
+def concerned(old: Intent, new: Intent) -> frozenset[str]:
+    """The cloudlets, before or after, whose desired state differs between two intents.
+
+    All of an endpoint but its tenant's consent never changes once made, so a desired state differs when the cloudlet's
+    own endpoints in force, its state, or the set of its endpoints' remotes do. Costs work in proportion to the pools
+    that changed, not to the region."""
+    names = {*_own_changes(old, new), *_of_hosts(old, new)}
+    names -= {name for name in names if name in old.revoked and name in new.revoked}
+    return frozenset(names | _of_others(old, new))
+
+
+def turned(old: Intent, new: Intent) -> Iterator[str]:
+    """The endpoints that are there before and after, and held back in one only. Costs work in proportion to what
+    changed, unless the policy asks other tenants than before."""
+    others = old.policy is not new.policy and _asking(old) != _asking(new)
+    for name in new.endpoints if others else changed(old.endpoints, new.endpoints):
+        if name in old.endpoints and name in new.endpoints and old.held(name) != new.held(name):
+            yield name
+
+
+def _asking(intent: Intent) -> frozenset[str]:
+    return frozenset(name for name, tenant in intent.policy.tenants.items() if tenant.consent)
+
+
+def _of_others(old: Intent, new: Intent) -> set[str]:
+    """Those whose endpoints' remotes differ."""
+    found: set[str] = set()
+    for moved, among in _moved(old, new):
+        before, after = _Among(old, among), _Among(new, among)
+        for endpoint in moved:
+            found |= before.seen_by(endpoint) ^ after.seen_by(endpoint)
+            if before.sees(endpoint) != after.sees(endpoint):
+                found.add(endpoint)
+    return {_cloudlet_of(endpoint, old, new) for endpoint in found}
+
+
+def _moved(old: Intent, new: Intent) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """Endpoints that came or went, or have begun or ceased to take part, and among whom."""
+    for name in changed(old.cloudlets, new.cloudlets):
+        both = [(intent, intent.cloudlets.get(name)) for intent in (old, new)]
+        if len({(c.speaks, c.revoked) for _, c in both if c is not None}) > 1:
+            for intent, _ in both:
+                for endpoint in intent.endpoints_of.get(name, ()):
+                    pools = intent.pools_of.get(endpoint.name, ())
+                    yield frozenset({endpoint.name}), frozenset().union(*(intent.vcps[p].members for p in pools))
+    for pool in changed(old.vcps, new.vcps):
+        was, now = (vcps[pool].members if pool in vcps else frozenset[str]() for vcps in (old.vcps, new.vcps))
+        if was != now:
+            yield was ^ now, was | now
+
+
+class _Among:
+    """Who of some endpoints has whom for a remote: none is of a revoked cloudlet, or has any while its own takes no
+    part. Sets throughout: a new pool of a thousand has a million pairs."""
+
+    def __init__(self, intent: Intent, among: frozenset[str]) -> None:
+        self._intent = intent
+        there = {name: intent.endpoints[name].cloudlet for name in among if name in intent.endpoints}
+        cloudlets = {name: intent.cloudlets[cloudlet] for name, cloudlet in there.items()}
+        self._seen = frozenset(name for name, cloudlet in cloudlets.items() if not cloudlet.revoked)
+        self._seeing = frozenset(name for name, cloudlet in cloudlets.items() if cloudlet.speaks)
+
+    def sees(self, endpoint: str) -> frozenset[str]:
+        """The remotes of this one."""
+        return self._met(endpoint, self._seen) if endpoint in self._seeing else frozenset()
+
+    def seen_by(self, endpoint: str) -> frozenset[str]:
+        """Those whose remote this one is."""
+        return self._met(endpoint, self._seeing) if endpoint in self._seen else frozenset()
+
+    def _met(self, endpoint: str, among: frozenset[str]) -> frozenset[str]:
+        pools = (self._intent.vcps[pool].members for pool in self._intent.pools_of.get(endpoint, ()))
+        return frozenset().union(*(members & among for members in pools)) - {endpoint}
+
+
+def _of_hosts(old: Intent, new: Intent) -> Iterator[str]:
+    """Those whose BGP goes through IPsec to others than before."""
+    for name in changed(old.cloudlets, new.cloudlets) if new.route_servers else ():
+        both = [(intent, intent.cloudlets.get(name)) for intent in (old, new)]
+        ends = [(c.vtep, intent.is_host(c)) if c is not None and c.enrolled else None for intent, c in both]
+        if ends[0] != ends[1]:
+            others = {other.name for intent, cloudlet in both if cloudlet for other in intent.protected(cloudlet)}
+            yield from others | {name} if others else ()
+
+
+def _own_changes(old: Intent, new: Intent) -> Iterator[str]:
+    for name in {*changed(old.endpoints, new.endpoints), *turned(old, new)}:
+        if _in_force(old, name) != _in_force(new, name):
+            yield _cloudlet_of(name, old, new)
+    for name in changed(old.cloudlets, new.cloudlets):
+        before, after = old.cloudlets.get(name), new.cloudlets.get(name)
+        if before is None or after is None or old.has_pe(before) != new.has_pe(after):
+            yield name
+
+
+def _in_force(intent: Intent, endpoint: str) -> bool:
+    return endpoint in intent.endpoints and not intent.held(endpoint)
+
+
+def _cloudlet_of(endpoint: str, old: Intent, new: Intent) -> str:
+    return (new.endpoints.get(endpoint) or old.endpoints[endpoint]).cloudlet
