@@ -20,6 +20,7 @@ from agents.ipsec import Protection
 from agents.lan import bridge_name, on_bridge
 from agents.leases import Leases
 from agents.moves import Moves
+from agents.moves.gateway import forget
 from agents.multipath import Multipath
 from agents.multipath.home import at_home
 from agents.multipath.six import six
@@ -81,7 +82,7 @@ class Agent:
         )
         folder = settings.state_dir / "moves"
         self._moves = Moves(
-            settings.cloudlet, folder, controller, drivers, self._multipath.switch, self._leases, self._sources
+            settings.cloudlet, folder, controller, drivers, self._multipath.switch, self._leases, self._sources, forget
         )
         self._desired = state.desired()
         if self._desired is not None:

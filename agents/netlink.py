@@ -37,6 +37,7 @@ from agents.operations import (
     DeleteAddress,
     DeleteFlood,
     DeleteLinks,
+    DeleteNeighbour,
     DeleteRoute,
     DeleteRule,
     Enslave,
@@ -56,7 +57,7 @@ _DOOMED = 0x57454654  # the interface group that is deleted as a whole
 _SCOPE_GLOBAL, _SCOPE_LINK = 0, 253
 _SKIP_STATS = 8  # RTEXT_FILTER_SKIP_STATS
 _NOT_THERE = (errno.ENOENT, errno.ESRCH, errno.ENODEV, errno.ENXIO, errno.EADDRNOTAVAIL)
-_TAKES_AWAY = (DeleteLinks, DeleteAddress, DeleteFlood, DeleteRoute, DeleteRule, Release)
+_TAKES_AWAY = (DeleteLinks, DeleteAddress, DeleteNeighbour, DeleteFlood, DeleteRoute, DeleteRule, Release)
 
 
 class KernelError(Exception):
@@ -208,6 +209,8 @@ class Kernel:
             case DeleteAddress(device, address):
                 text, _, length = address.partition("/")
                 await ip.addr("del", index=index(device), address=text, prefixlen=int(length))
+            case DeleteNeighbour(device, address):
+                await ip.neigh("del", ifindex=index(device), dst=address)
             case AddFlood(device, flood):
                 await ip.fdb("append", ifindex=index(device), lladdr=_ZEROS, dst=flood.vtep, vni=flood.vni)
             case DeleteFlood(device, flood):

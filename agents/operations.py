@@ -87,6 +87,14 @@ class DeleteAddress:
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteNeighbour:
+    """What the kernel knows of who has an address in a LAN."""
+
+    device: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class AddFlood:
     device: str
     flood: Flood
@@ -140,6 +148,7 @@ Operation = (
     | DeleteLinks
     | AddAddress
     | DeleteAddress
+    | DeleteNeighbour
     | AddFlood
     | DeleteFlood
     | AddRoute
@@ -187,7 +196,13 @@ def index_of(operation: Operation) -> int:
             name = route.device
         case AddRule(rule) | DeleteRule(rule):
             return rule.table - TABLES
-        case AddAddress(device) | DeleteAddress(device) | AddFlood(device) | DeleteFlood(device):
+        case (
+            AddAddress(device)
+            | DeleteAddress(device)
+            | DeleteNeighbour(device)
+            | AddFlood(device)
+            | DeleteFlood(device)
+        ):
             name = device
         case Enslave(bridge=bridge):
             name = bridge

@@ -32,10 +32,16 @@ Who = Mapping[Identity, tuple[ClientRow, bool]]
 
 
 async def take_in(
-    session: AsyncSession, endpoint: str, plan: AddressPlan, epoch: int, entries: Sequence[Entry], at: datetime
+    session: AsyncSession,
+    endpoint: str,
+    plan: AddressPlan,
+    epoch: int,
+    entries: Sequence[Entry],
+    who: Who,
+    at: datetime,
 ) -> tuple[int, list[Identity]]:
-    """Writes the entries. Gives how many leases are new, and the clients about whom the agent does not know what the
-    database does."""
+    """Writes the entries, whose clients are in `who` as far as they are known. Gives how many leases are new, and the
+    clients about whom the agent does not know what the database does."""
     latest = {(entry.number, entry.kind): entry for entry in entries}
     if not latest:
         return 0, []
@@ -44,7 +50,6 @@ async def take_in(
             plan.pair(number)
         except PlanError as error:
             raise invalid("entries", str(error)) from error
-    who = await devices.known(session, [_identity(entry) for entry in latest.values()])
     there = await pairs.numbered(session, endpoint, {number for number, _ in latest})
     latest = {key: entry for key, entry in latest.items() if entry.sure or _agrees(there.get(key[0]), entry, who)}
     await _part_strangers(session, there, latest, who)
@@ -53,11 +58,11 @@ async def take_in(
     fresh = await _lease(session, endpoint, plan, there, latest, held, at)
     misnamed = []
     for (number, kind), entry in latest.items():
-        if (found := who.get(_identity(entry))) and number in there:
+        if (found := who.get(identity(entry))) and number in there:
             client, implicit = found
             unnamed = not implicit and entry.device != client.device
             if unnamed or (client.device, client.kind) != (there[number].device, kind):
-                misnamed.append(_identity(entry))
+                misnamed.append(identity(entry))
     return fresh, misnamed
 
 
@@ -70,7 +75,7 @@ async def _part_strangers(
     """A pair of which the database says that it is somebody else's: the database is an older copy."""
     doubtful = {}
     for (number, kind), entry in latest.items():
-        pair, found = there.get(number), who.get(_identity(entry))
+        pair, found = there.get(number), who.get(identity(entry))
         if (
             pair is not None
             and pair.device is not None
@@ -84,7 +89,7 @@ async def _part_strangers(
     wrong = set()
     for (number, kind), entry in doubtful.items():
         of = clients.get((there[number].device or "", kind))
-        if of is not None and (of.client_id or of.mac) not in _identity(entry):
+        if of is not None and (of.client_id or of.mac) not in identity(entry):
             wrong.add(number)
     gone = [there.pop(number) for number in wrong]
     await pairs.take(session, [pair.id for pair in gone])
@@ -105,7 +110,7 @@ async def _pair(
     if not missing:
         return
     wanted = {number: _first(latest, number) for number in missing}
-    known = {found[0].device for entry in wanted.values() if (found := who.get(_identity(entry)))}
+    known = {found[0].device for entry in wanted.values() if (found := who.get(identity(entry)))}
     known |= {entry.device for entry in wanted.values() if entry.device}
     paired = set(await pairs.of_devices(session, endpoint, known))
     existing = await devices.named(session, known | {_name(entry) for entry in wanted.values()})
@@ -114,13 +119,13 @@ async def _pair(
     owner: dict[int, str] = {}
     told: set[str | None] = set()
     for number, entry in wanted.items():
-        found = who.get(_identity(entry))
+        found = who.get(identity(entry))
         name = found[0].device if found and found[0].kind == entry.kind else None if found else entry.device
         if name is None or name in paired or name not in existing:
             name = _name(entry)
             unknown = found is None and entry.kind == "md" and name not in existing
-            if unknown and told.isdisjoint(set(_identity(entry)) - {None}):
-                told |= set(_identity(entry))
+            if unknown and told.isdisjoint(set(identity(entry)) - {None}):
+                told |= set(identity(entry))
                 clients.append({"device": name, "kind": "md", "mac": entry.mac, "client_id": entry.client_id})
             else:
                 name = devices.nameless()
@@ -189,11 +194,12 @@ async def _lease(
 
 def _agrees(pair: PairRow | None, entry: Entry, who: Who) -> bool:
     """Whether what an agent is not sure of can be so: nobody has the pair, or this device."""
-    found = who.get(_identity(entry))
+    found = who.get(identity(entry))
     return pair is None or (found is not None and found[0].device == pair.device)
 
 
-def _identity(entry: Entry) -> Identity:
+def identity(entry: Entry) -> Identity:
+    """As what a client is known."""
     return entry.mac, entry.client_id
 
 

@@ -105,7 +105,10 @@ class Delegations:
             if given := mine - set(request.blocks) - set(request.give_back):  # it has not heard of them
                 there = await pairs.numbered(session, endpoint.name, await pairs.taken(session, endpoint.name, given))
                 known |= {pair.device for pair in there.values() if pair.device}
-        fresh, misnamed = await accounts.take_in(session, endpoint.name, ranges.plan, row.epoch, request.entries, at)
+        asked = [(client.mac, client.client_id) for client in request.ask]
+        who = await devices.known(session, {*map(accounts.identity, request.entries), *asked})
+        told = endpoint.name, ranges.plan, row.epoch, request.entries
+        fresh, misnamed = await accounts.take_in(session, *told, who, at)
         forgotten = await self._forget(session, row, request.forget, at) if request.forget else []
         if request.give_back:
             await blocks.hand_over(session, endpoint.name, request.give_back, row.epoch, blocks.OWN)
@@ -114,9 +117,9 @@ class Delegations:
         if request.want > len(given):
             found, of = await self._delegate(session, ranges, row, request.want - len(given))
             given, known = given | found, known | of
-        clients = [(client.mac, client.client_id) for client in request.ask] + misnamed
-        if clients:
-            known |= {client.device for client, _ in (await devices.known(session, clients)).values()}
+        if misnamed:  # by now they may be somebody else
+            who = {**who, **await devices.known(session, misnamed)}
+        known |= {who[client][0].device for client in [*asked, *misnamed] if client in who}
         return answer.model_copy(
             update={
                 "acked": row.applied,

@@ -74,6 +74,7 @@ async def _do(order: Order, place: Place, tell: Tell) -> Progress:
             figures = await switch.join(order)
         case "leave":
             await switch.leave(order)
+            await place.part(order)
         case "discard":
             await hypervisor.discard(machine.name)
             await place.give_up(order)

@@ -12,7 +12,7 @@ from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
 from agents.moves.acts import carry_out, ended
 from agents.moves.fence import FENCED, Fence
 from agents.moves.journal import Entry, Journal, open_fence
-from agents.moves.place import Door, Lessor, Place
+from agents.moves.place import Door, Forget, Lessor, Place
 from agents.moves.reporter import TICK, Away, Reporter
 from agents.moves.switch import Switch
 from agents.moves.tasks import end
@@ -48,9 +48,10 @@ class Moves:
         guest_switch: Callable[[Hypervisor], Switch] | None = None,
         leases: Lessor | None = None,
         door: Door | None = None,
+        forget: Forget | None = None,
     ) -> None:
         self._journal = Journal(directory, cloudlet)
-        self._place = Place(drivers, guest_switch, leases, door)
+        self._place = Place(drivers, guest_switch, leases, door, forget)
         self._reporter = Reporter(cloudlet, controller, self._place)
         self._works: dict[str, _Work] = {}
         self._newest: dict[str, int] = {}

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
 from typing import Protocol, TypeVar
 
 from agents.dhcp.leases import NoAnswer
@@ -11,6 +12,7 @@ from agents.hypervisors.hypervisor import Attachment, Hypervisor, HypervisorErro
 from agents.lan import bridge_name
 from agents.leases.journal import JournalError
 from agents.moves.switch import Plain, Switch
+from agents.multipath.six import six
 from controller.wire.delegations import Client
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.leases import LeaseRelease
@@ -35,6 +37,10 @@ LASTING: dict[Act, Condition] = {
 """What an act leaves behind, as far as it can be seen."""
 
 
+Forget = Callable[[str, tuple[str, ...]], Awaitable[None]]
+"""Called with a bridge and addresses."""
+
+
 class Lessor(Protocol):
     """As much of the agent's leases as a move needs. Either may raise NoAnswer or JournalError."""
 
@@ -57,7 +63,7 @@ class Door(Protocol):
 
 class Place:
     """`guest_switch` makes the switch for machines in whose guest somebody listens; without it, and for others, it is
-    plain."""
+    plain. `forget` takes addresses out of what the gateway on a bridge remembers."""
 
     def __init__(
         self,
@@ -65,8 +71,10 @@ class Place:
         guest_switch: Callable[[Hypervisor], Switch] | None = None,
         leases: Lessor | None = None,
         door: Door | None = None,
+        forget: Forget | None = None,
     ) -> None:
         self._drivers, self._guest_switch, self._leases, self._door = drivers, guest_switch, leases, door
+        self._forget = forget
         self._desired: Desired | None = None
         self._news = asyncio.Event()
         self._seen: dict[str, dict[str, MachineState]] = {}
@@ -145,6 +153,14 @@ class Place:
             await self._leases.release(lease)
         except (NoAnswer, JournalError) as error:
             log.warning("move %s: %s of %s stays leased for its time: %s", order.move, old, machine.name, error)
+
+    async def part(self, order: Order) -> None:
+        """The machine is here, and has no more the address that it came with: its LAN's gateway knows of it no longer."""
+        endpoint, addresses = self._endpoint(order.endpoint), order.addresses
+        if self._forget is None or endpoint is None or addresses is None or addresses.new is None:
+            return
+        other = six(self._desired, ip_address(addresses.old))
+        await self._forget(bridge_name(endpoint), (addresses.old, *((str(other),) if other is not None else ())))
 
     async def stands(self, order: Order) -> bool:
         """Whether what the order was to bring about, and did, can still be seen."""

@@ -69,6 +69,8 @@ async def known(
     session: AsyncSession, asked: Collection[tuple[str | None, str | None]]
 ) -> Mapping[tuple[str | None, str | None], tuple[ClientRow, bool]]:
     """As `known_as`, for many (MAC, client id) at once; with each, whether its device is implicit."""
+    if not asked:
+        return {}
     macs, ids = {mac for mac, _ in asked if mac}, {client_id for _, client_id in asked if client_id}
     query = select(ClientRow, DeviceRow.implicit).join(DeviceRow, DeviceRow.name == ClientRow.device)
     rows = await session.execute(query.where(or_(ClientRow.mac.in_(macs), ClientRow.client_id.in_(ids))))

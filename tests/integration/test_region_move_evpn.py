@@ -39,16 +39,18 @@ def announcers(rest: Rest, address: str) -> set[str]:
     return {route["peer"] for route in routes if f"[ip:{address}]" in route["nlri"]}
 
 
-def test_the_doctor_is_content_with_a_vm_that_moves(region: Region, rest: Rest, tmp_path: Path) -> None:
-    """A connection without MPTCP lives on an address that is kept there and back."""
+def content(rest: Rest) -> None:
+    """The doctor finds nothing, or nothing any more."""
 
     def differences() -> list[str]:
         return [f"{difference['where']}: {difference['text']}" for difference in rest.get("/doctor")["differences"]]
 
-    def content() -> None:
-        until(lambda: not differences(), lambda: f"no differences: {differences()}", 60)
+    until(lambda: not differences(), lambda: f"no differences: {differences()}", 60)
 
-    content()
+
+def test_the_doctor_is_content_with_a_vm_that_moves(region: Region, rest: Rest, tmp_path: Path) -> None:
+    """A connection without MPTCP lives on an address that is kept there and back."""
+    content(rest)
     old = rest.get("/vms/v1")["address"]
     memory(region, rest, *WRITTEN)
     region.execute("m1", ["sysctl", "-qw", "net.mptcp.enabled=0"], check=True)
@@ -61,10 +63,23 @@ def test_the_doctor_is_content_with_a_vm_that_moves(region: Region, rest: Rest, 
             memory_right(region, rest)
             until(lambda: announcers(rest, old), f"{old} announced", 30)
             assert announcers(rest, old) == {cloudlet}
-            content()
+            content(rest)
     finally:
         verdict = stream.verdict()
         region.execute("m1", ["sysctl", "-qw", "net.mptcp.enabled=1"], check=True)
     assert verdict.intact and verdict.device.gap < 30, verdict
     told = [e["text"] for e in rest.items("/events", limit="1000") if e["type"] == "quarantined"]
     assert not told, told
+
+
+def test_nobody_announces_an_address_that_was_given_back(region: Region, rest: Rest) -> None:
+    """Also where a gateway has talked to the VM under it: it lingered there."""
+    old = rest.get("/vms/v1")["address"]
+    region.execute("m1", ["ping", "-c1", "-W5", old], check=True)
+    move = moved(rest, "c2-lan")
+    assert move["state"] == "done", move
+    new = rest.get("/vms/v1")["address"]
+    assert new != old
+    until(lambda: announcers(rest, new) == {"c2"}, lambda: f"{new} announced by c2: {announcers(rest, new)}", 30)
+    until(lambda: not announcers(rest, old), lambda: f"{old} is announced: {announcers(rest, old)}", 30)
+    content(rest)
