@@ -50,6 +50,7 @@ def desired(cloudlet: str) -> Desired:
         index=1,
         flavour=Flavour.VPLS,
         prefix="10.1.0.0/24",
+        prefix6="2001:db8:1::/64",
         gateway="10.1.0.1",
         ports=[],
         rt="64512:1",
@@ -134,6 +135,7 @@ class Cloudlet:
         self.met: list[tuple[str, Client]] = []
         self.released: list[LeaseRelease] = []
         self.door: list[tuple[str, str]] = []
+        self.forgotten: list[tuple[str, tuple[str, ...]]] = []
         self.moves: Moves | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -141,7 +143,9 @@ class Cloudlet:
         """Begins, or begins again."""
         settings = {"simulated": HypervisorSettings(options=self.options)}
         drivers = Drivers(self.name, self.directory / "hypervisors", settings, self.points)
-        self.moves = Moves(self.name, self.directory / "moves", self.ear, drivers, leases=self, door=self)
+        self.moves = Moves(
+            self.name, self.directory / "moves", self.ear, drivers, leases=self, door=self, forget=self.forget
+        )
         self.moves.know(desired(self.name))
         self._task = asyncio.create_task(self.moves.run())
 
@@ -164,6 +168,10 @@ class Cloudlet:
     async def dismiss(self, order: Order) -> None:
         """As what guards sources."""
         self.door.append(("dismiss", order.act))
+
+    async def forget(self, bridge: str, addresses: tuple[str, ...]) -> None:
+        """As the kernel."""
+        self.forgotten.append((bridge, addresses))
 
     async def stop(self) -> None:
         """Ends the agent; machines run on."""

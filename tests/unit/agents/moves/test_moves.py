@@ -76,6 +76,14 @@ async def test_a_machine_that_is_discarded_gives_its_old_address_up(two: Region)
     assert two.c1.released == [lease] * 2 and two.c2.released == []
 
 
+async def test_the_gateway_forgets_an_address_that_was_given_back(two: Region) -> None:
+    await two.until("leave")
+    assert (await two.carry("c2", "leave", addresses=Addresses(old="10.1.0.3"))).state == "done"
+    assert two.c2.forgotten == []  # it has kept it
+    assert (await two.carry("c2", "leave")).state == "done"
+    assert two.c2.forgotten == [("lan1", ("10.1.0.3", "2001:db8:1::3"))] and two.c1.forgotten == []
+
+
 @pytest.mark.parametrize(("name", "act"), WAY)
 async def test_asked_again_it_answers_again(two: Region, name: str, act: Act) -> None:
     await two.until(act)
