@@ -155,7 +155,7 @@ class Place:
             log.warning("move %s: %s of %s stays leased for its time: %s", order.move, old, machine.name, error)
 
     async def part(self, order: Order) -> None:
-        """The machine is here, and has no more the address that it came with: its LAN's gateway knows of it no longer."""
+        """The machine is here, and has no more the address that it came with: the LAN's gateway forgets it."""
         endpoint, addresses = self._endpoint(order.endpoint), order.addresses
         if self._forget is None or endpoint is None or addresses is None or addresses.new is None:
             return
