@@ -29,7 +29,7 @@ Answer = tuple[int, Kind, str | None]
 
 class Book:
     """One endpoint's. Times are in seconds since the machine started. `bound`: by policy, whether an address is its
-    holder's alone."""
+    holder's alone. No lease ends before `next_end`."""
 
     def __init__(self) -> None:
         self.incarnation = uuid.uuid4().hex
@@ -38,7 +38,7 @@ class Book:
         self.pairs: dict[int, Pair] = {}
         self.people = People()
         self.changed: OrderedDict[tuple[int, Kind], int] = OrderedDict()
-        self._next_over = 0.0  # no promise ends before
+        self.next_end = 0.0
         self._doubtful = True  # whether there may be pairs that are not confirmed
         self._unkept: list[Record] = [("meta", "incarnation", self.incarnation)]
         self.room = Room(self.keep)
@@ -156,15 +156,10 @@ class Book:
             return None
         return half.client if half.until > now or (not half.version and half.promised > now) else None
 
-    def next_end(self, now: float) -> float:
-        """When the next lease will be over; infinity if there is none."""
-        ends = (half.promised for pair in self.pairs.values() for half in pair.halves.values())
-        return min((end for end in ends if end > now), default=inf)
-
     def tidy(self, now: float) -> None:
         """Notes which leases and rests are over, and gives up what is not needed: whoever had a pair for which no word
         of the controller's stands, and which is in no block of this agent's, comes as somebody new."""
-        if self._next_over <= now:
+        if self.next_end <= now:
             self._end_leases(now)
         for block in self.room.wake(now, self.pairs):
             for number in range(block.first, block.first + block.pairs):
@@ -285,18 +280,18 @@ class Book:
 
     def _promise(self, half: Half, until: float) -> None:
         half.promised = max(half.promised, until)
-        self._next_over = min(self._next_over, half.promised)
+        self.next_end = min(self.next_end, half.promised)
 
     def _end_leases(self, now: float) -> None:
         """Notes which are over. It looks at every pair, and so not before the next one can be."""
-        self._next_over = inf
+        self.next_end = inf
         for pair in self.pairs.values():
             over = [half for half in pair.halves.values() if 0 < half.promised <= now]
             for half in over:
                 half.until = half.promised = 0.0
             if over:
                 self.keep_pair(pair)
-            self._next_over = min([self._next_over, *(half.promised for half in pair.halves.values() if half.promised)])
+            self.next_end = min([self.next_end, *(half.promised for half in pair.halves.values() if half.promised)])
 
     def _change(self, pair: Pair, kind: Kind) -> None:
         self.version += 1

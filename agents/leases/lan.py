@@ -134,7 +134,7 @@ class Lan:
         """Seconds until there is something to do unless somebody comes: a lease is over, say, which the kernel has to
         know."""
         now = self._clock()
-        end = self._book.next_end(now) if self._sources is not None else inf
+        end = self._book.next_end if self._sources is not None else inf
         return min(INTERVAL, max(_ENDS, end - now))
 
     async def close(self) -> None:

@@ -35,13 +35,11 @@ class Room:
         self._free: dict[int, None] = {}
         self._offers: OrderedDict[Key, tuple[int, float]] = OrderedDict()
         self._taken = self._pace = 0
-        self._size = 0  # pairs in the largest block that there was
 
     def restore(self, key: str, value: Any) -> None:
         """Takes a block in that was kept."""
         block, until, dropped = value
         self.blocks[int(key)] = Block(**block)
-        self._size = max(self._size, block["pairs"])
         if until:
             self._resting[int(key)] = until
         if dropped:
@@ -72,17 +70,12 @@ class Room:
 
     def add(self, blocks: Collection[Block], taken: Collection[int]) -> None:
         """The controller has given these."""
-        fresh = all(block.number not in self.blocks for block in blocks)
         for block in blocks:
             self.blocks[block.number] = block
-            self._size = max(self._size, block.pairs)
             self._resting.pop(block.number, None)
             self.dropped.discard(block.number)
             self._save(block.number)
-        if fresh:
-            self._free |= self._count(blocks, taken)
-        else:
-            self.count(taken)
+        self._free |= self._count(blocks, taken)
 
     def rest(self, until: float, taken: Collection[int]) -> None:
         """What is free in any of them is not certain before."""
@@ -135,7 +128,8 @@ class Room:
         low = self._low(used)
         if len(self._free) >= low:
             return 0
-        return -(-(2 * low - len(self._free)) // (self._size or LOW))
+        size = max((block.pairs for block in self.blocks.values()), default=LOW)
+        return -(-(2 * low - len(self._free)) // size)
 
     def choose(self, whose: Sequence[Key], wanted: int | None, now: float) -> int | None:
         """A free pair, which is kept for a while for the first of those whose it may be: the one that any of them was

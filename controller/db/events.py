@@ -1,36 +1,21 @@
 """Events: what happened, in order."""
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ARRAY, JSON, DateTime, String, Text, bindparam, delete, func, insert, select
-from sqlalchemy import text as sql
+from sqlalchemy import JSON, String, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.db.base import NUMBER, Base, Time, now
-from controller.db.engine import Lock, last
+from controller.db.engine import Lock, insert_alone, last
 
 KEPT = 100_000
 """How many of the latest events are kept."""
 
 
 ADDED = "weft.events"
-
-COLUMNS = ("at", "type", "subject", "text", "data")
-
-IN_TURN = sql(f"""
-INSERT INTO events (at, type, subject, text, data)
-SELECT row.at, row.type, row.subject, row.text, CAST(row.data AS json)
-FROM (SELECT pg_advisory_xact_lock({Lock.EVENTS:d})) AS turn,
-  unnest(:at, :type, :subject, :text, :data) AS row(at, type, subject, text, data)
-""").bindparams(
-    bindparam("at", type_=ARRAY(DateTime(timezone=True))), *(bindparam(name, type_=ARRAY(Text)) for name in COLUMNS[1:])
-)
-"""PostgreSQL: takes the lock and writes at once. All who have something to write wait for each other here, and would
-also wait for a controller that has the lock and much else to do before it comes to write."""
 
 
 class EventRow(Base):
@@ -60,12 +45,7 @@ async def add(session: AsyncSession, type: str, subject: str, text: str, /, **da
 
 
 async def _write(session: AsyncSession) -> None:
-    rows = session.info.pop(ADDED)
-    if session.get_bind().dialect.name == "sqlite":  # every transaction that writes is alone
-        await session.execute(insert(EventRow), rows)
-    else:
-        rows = [row | {"data": json.dumps(row["data"])} for row in rows]
-        await session.execute(IN_TURN, {column: [row[column] for row in rows] for column in COLUMNS})
+    await insert_alone(session, Lock.EVENTS, EventRow, session.info.pop(ADDED))
 
 
 async def add_all(session: AsyncSession, entries: Iterable[tuple[str, str, str, dict[str, Any]]]) -> None:

@@ -140,7 +140,7 @@ async def phase(agents: list[Agent], what: dict[str, Any]) -> dict[str, Any]:
 
 
 async def main() -> None:
-    gc.set_threshold(100_000, 50, 1000)  # one agent's memory is small; that of twenty would be looked through for ever
+    gc.set_threshold(100_000, 50, 1000)  # twenty agents share a process, and its garbage collector
     plan = json.loads(sys.stdin.readline())
     agents = [Agent(number, plan) for number in plan["numbers"]]
     running = [asyncio.create_task(agent.lan.run()) for agent in agents]

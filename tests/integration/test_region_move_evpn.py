@@ -73,7 +73,7 @@ def test_the_doctor_is_content_with_a_vm_that_moves(region: Region, rest: Rest, 
 
 
 def test_nobody_announces_an_address_that_was_given_back(region: Region, rest: Rest) -> None:
-    """Also where a gateway has talked to the VM under it: it lingered there."""
+    """The gateway of the new LAN knows the VM under it, too, by the time that it goes."""
     old = rest.get("/vms/v1")["address"]
     region.execute("m1", ["ping", "-c1", "-W5", old], check=True)
     move = moved(rest, "c2-lan")
