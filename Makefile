@@ -115,8 +115,8 @@ soak-move: build ## a VM moves to and fro under load, MOVES=100; every byte and 
 	$(PY) -m lab.soak_move --moves $(or $(MOVES),100) --output $(B)/soak-move.json
 
 .PHONY: faults
-faults: build ## a fault at every step of a move, with real parts, some hours; CASE='kill-*@memory' BENCH="--missing|--seconds N"; docs/faults.json, docs/faults.md
-	$(PY) -m lab.faults --case '$(or $(CASE),*)' $(BENCH) --output docs/faults.json --document docs/faults.md
+faults: build ## a fault at every step of a move, with real parts, some hours; CASE='kill-*@memory cut-*@join' BENCH="--missing|--seconds N"; docs/faults.json, docs/faults.md
+	$(PY) -m lab.faults --case $(foreach case,$(or $(CASE),*),'$(case)') $(BENCH) --output docs/faults.json --document docs/faults.md
 
 .PHONY: bench-move
 bench-move: build ## Teka's tables 6 and 7: QEMU alone, Weft on one path and two; RTT=20,50 RATE=60 BENCH="--quick|--often N|--missing|--from JSON"; docs/bench-move.json, docs/bench-move.md
