@@ -274,3 +274,11 @@ async def controller(start: Start, route_server: FakeRouteServer) -> AsyncIterat
     """A controller with one fake route server."""
     async with start(route_server) as running:
         yield running
+
+
+@pytest.fixture
+async def region(controller: Controller) -> AsyncIterator[Controller]:
+    """Three active cloudlets."""
+    for number in (1, 2, 3):
+        await controller.cloudlet(f"c{number}", number)
+    yield controller

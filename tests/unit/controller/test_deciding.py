@@ -7,33 +7,22 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlalchemy import delete, update
 
 from controller import deciding as module
 from controller import machine_reports
-from controller.core.estimates import BANDWIDTH, DIRTY_RATE, DISK, Facts, Profile, estimate
-from controller.core.moves import Course, Relation, decide
-from controller.core.policy.model import Migration
-from controller.core.prediction import BUFFER_MS
-from controller.core.profiles import Past
-from controller.core.prospects import advice, prospect
 from controller.core.refusals import conflict
-from controller.db import decisions, profiles
-from controller.db import vms as table
+from controller.db import decisions
 from controller.db.bandwidths import BandwidthRow
 from controller.db.base import now
 from controller.db.moves import MoveRow
 from controller.db.neighbours import NeighbourRow
-from controller.db.profiles import ProfileRow
 from controller.db.sightings import SightingRow
 from controller.db.vms import VmRow
-from controller.deciding import AGAIN, Deciding, consider, note
-from controller.predictions import learn
+from controller.deciding import AGAIN, Deciding
 from controller.wire.machines import MachineState
-from controller.wire.moves import Figures, MoveReport
-from tests.unit.controller.conftest import Controller, problem
+from controller.wire.moves import MoveReport
+from tests.unit.controller.conftest import Controller
 from tests.unit.controller.fake_mover import breaking, running, settled
 from tests.unit.controller.test_leases import mac
 from tests.unit.controller.test_moving import VM, town
@@ -339,136 +328,3 @@ async def test_a_move_that_is_refused_is_told(controller: Controller) -> None:
     assert row is not None and (row.course, row.move) == ("move", None)
     event = (await controller.get("/events"))["items"][-1]
     assert (event["type"], event["subject"]) == ("move-refused", "web") and "no driver qemu" in event["text"]
-
-
-async def test_a_prediction_says_where_its_figures_come_from(controller: Controller) -> None:
-    await ready(controller, Starts())
-    asked = {"vm": "web", "endpoint": "c2-lan"}
-    found = await controller.get("/moves/prediction", **asked)
-    assert (found["relation"], found["course"], found["estimate"]["seconds"]) == ("not", "synthesise", None)
-    await add(controller, neighbour(20.0))
-    inputs = (await controller.get("/moves/prediction", **asked))["estimate"]["inputs"]
-    assert inputs["rtt_ms"] == {"value": 20.0, "origin": "neighbour database"}
-    assert inputs["bandwidth"] == {"value": BANDWIDTH, "origin": "assumed"}
-    assert inputs["disk"] == {"value": 0.0, "origin": "it has none"}
-    await add(controller, bandwidth(60))
-    found = await controller.get("/moves/prediction", **asked)
-    assert found["estimate"]["inputs"]["bandwidth"] == {"value": 60e6, "origin": "past moves over the link"}
-    assert found["estimate"]["seconds"] == pytest.approx(13.7, abs=0.3) and found["course"] == "move"
-    assert (found["estimate"]["rtt_ms"], found["estimate"]["error"]) == (120.0, None)
-    for wrong, status, reason in (
-        ({"vm": "nobody"}, 404, "no VM 'nobody'"),
-        ({"endpoint": "c9-lan"}, 422, "no endpoint 'c9-lan'"),
-        ({"endpoint": "c1-lan"}, 409, "web is at c1 already"),
-    ):
-        problem(await controller.http.get("/api/v1/moves/prediction", params=asked | wrong), status, None, reason)
-    assert (await controller.get("/decisions"))["items"] == []
-
-
-def figures(seconds: float) -> dict[str, Figures]:
-    memory = Figures(seconds=seconds, done=100 * MB, wire=50 * MB, dirty_rate=3e5, memory_used=90 * MB, rounds=3)
-    return {"memory": memory, "switchover": Figures(seconds=0.2, wire=MB, paused_ms=170.0), "join": Figures(seconds=1)}
-
-
-async def test_moves_are_learnt_from(controller: Controller) -> None:
-    """What moves really took corrects the next prediction, wherever it is asked for, and its error is told."""
-    await ready(controller, Starts())
-    await add(controller, neighbour(20.0))
-    asked = {"vm": "web", "endpoint": "c2-lan"}
-    for number in range(8):
-        async with controller.region.database.write() as session:
-            row = await table.get(session, "web")
-            assert row is not None
-            intent = controller.region.intent
-            await note(session, intent, row, "c2-lan", f"mv{number}")
-            found, _, _ = await consider(session, intent, row, "c2-lan")
-            assert found.forecast is not None and found.forecast.seconds is not None
-            took = found.forecast.seconds * 1.5
-            await session.execute(update(NeighbourRow).values(median_ms=25.0))  # while it is under way
-            for _ in range(2):  # a second time does nothing
-                when = now() - timedelta(minutes=1), now()
-                await learn(session, f"mv{number}", row.made_of, ("c1", "c2"), when, figures(took))
-            await session.execute(update(NeighbourRow).values(median_ms=20.0))
-    found = (await controller.get("/moves/prediction", **asked))["estimate"]
-    assert found["inputs"]["ratio"] == {"value": 0.5, "origin": "its own past moves"}
-    assert found["inputs"]["bandwidth"]["origin"] == "past moves over the link"
-    assert found["inputs"]["buffer_ms"] == {"value": 5.0, "origin": "past moves over the link"}
-    assert (found["correction"]["image_moves"], found["correction"]["link_moves"]) == (8, 8)
-    assert 1.3 < found["correction"]["factor"] <= 1.51
-    assert found["error"]["moves"] == 8 and 0.05 < found["error"]["median"] < 0.34 < found["error"]["p90"] + 0.02
-    kept = (await controller.get("/profiles", image="debian", cloudlet="c2", limit=3))["items"]
-    assert [profile["move"] for profile in kept] == ["mv7", "mv6", "mv5"]
-    assert (kept[0]["wire"], kept[0]["paused_ms"], kept[0]["rtt_before_ms"]) == (51 * MB, 170.0, 20.0)
-    assert (kept[0]["rtt_during_ms"], kept[0]["seconds"]) == (25.0, pytest.approx(took + 0.2))
-    assert kept[0]["predicted_seconds"] > kept[0]["model_seconds"]
-    moves = (await controller.get("/neighbours/bandwidths"))["items"]
-    assert [(found["cloudlet"], found["neighbour"], found["moves"]) for found in moves] == [("c1", "c2", 8)]
-    assert (await controller.get("/profiles", vm="nobody"))["items"] == []
-
-
-async def test_profiles_are_bounded(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiles, "KEPT", 3)
-    same = {"vm": "web", "image": "debian", "source": "c1", "destination": "c2", "memory": 1, "seconds": 1.0}
-    await add(controller, *[ProfileRow(move=f"mv{number}", **same) for number in range(7)])
-    async with controller.region.database.write() as session:
-        await profiles.prune(session)
-    assert len((await controller.get("/profiles"))["items"]) == 3
-    first = await controller.get("/profiles", limit=2)
-    assert len((await controller.get("/profiles", cursor=first["next"]))["items"]) == 1
-
-
-facts = st.builds(
-    Facts,
-    vm=st.just("web"),
-    image=st.just("debian"),
-    memory=st.floats(1e6, 1e11),
-    has_disk=st.booleans(),
-    link=st.just(("c1", "c2")),
-    memory_used=st.none() | st.floats(0, 1e11),
-    dirty_rate=st.none() | st.floats(0, 1e9),
-    rtt_ms=st.none() | st.floats(0, 3000),
-    bandwidth=st.none() | st.floats(0, 1e11),
-    bandwidth_back=st.none() | st.floats(1e3, 1e11),
-)
-
-
-@given(facts, st.sampled_from(Relation), st.booleans())
-def test_what_was_gathered_is_what_is_decided_on(given: Facts, relation: Relation, can: bool) -> None:
-    found = estimate(given)
-    asked = prospect(relation, found, can)
-    assert (asked.neighbour, asked.can_synthesise) == (relation, can)
-    assert (asked.rtt_ms, asked.migration_seconds) == (found.rtt_ms, found.seconds)
-    assert (asked.rtt_ms is None) == (given.rtt_ms is None)
-    verdict = decide(Migration(), asked)
-    if verdict.course is Course.MOVE:
-        assert relation is Relation.POSSIBLE and given.rtt_ms is not None and given.rtt_ms <= 1000
-    assert advice(verdict.course, "web", "c2-lan")
-
-
-@given(facts, st.floats(0.1, 10), st.integers(1, 60))
-def test_history_only_changes_what_it_is_about(given: Facts, factor: float, moves: int) -> None:
-    """The same facts with a history of the machine's own image: the model's forecast is the same unless an input is
-    taken from there, and the corrected one is the forecast times the factor."""
-    past = [Profile(Past("debian", ("c1", "c2"), 10 * factor, 10), "other")] * moves
-    bare, taught = estimate(given), estimate(Facts(**{**vars(given), "history": past}))
-    assert taught.forecast == bare.forecast
-    if taught.seconds is not None and taught.forecast is not None and taught.forecast.seconds is not None:
-        assert taught.seconds == pytest.approx(taught.forecast.seconds * taught.correction.factor)
-        assert (taught.correction.factor - 1) * (factor - 1) >= 0
-
-
-def test_without_any_word_something_is_assumed() -> None:
-    found = estimate(Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0))
-    assert {name: one.value for name, one in found.inputs.items()} == {
-        "memory": 1e9,
-        "dirty_rate": DIRTY_RATE,
-        "disk": DISK,
-        "ratio": 1.0,
-        "bandwidth": BANDWIDTH,
-        "rtt_ms": 1.0,
-        "buffer_ms": BUFFER_MS,
-        "downtime_ms": 300.0,
-    }
-    kind = [Profile(Past("debian", ("c5", "c6"), 1, 1), "other", memory_used=7.0, disk=9.0)]
-    taught = estimate(Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0, history=kind))
-    assert (taught.inputs["memory"].value, taught.inputs["disk"].origin) == (7.0, "past moves of debian")

@@ -9,8 +9,8 @@ from sqlalchemy import delete
 from controller.db.base import now
 from controller.db.neighbours import NeighbourRow
 from tests.unit.controller.conftest import Controller, problem
+from tests.unit.controller.policies import HEAD, ask, done, pool
 from tests.unit.controller.test_neighbour_tables import row
-from tests.unit.controller.test_policy_life import HEAD, ask, done, pool
 
 HERE, NEAR, FAR = ({"latitude": latitude, "longitude": 7.0} for latitude in (45.0, 45.005, 48.0))
 NAMED, PLACED = pool("blue", 1, 2), "  metro: {automatic: proximity}\n"

@@ -1,0 +1,68 @@
+"""What is predicted of a move from the facts that are known of it, and what is decided on that."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.core.estimates import BANDWIDTH, DIRTY_RATE, DISK, Facts, Profile, estimate
+from controller.core.moves import Course, Relation, decide
+from controller.core.policy.model import Migration
+from controller.core.prediction import BUFFER_MS
+from controller.core.profiles import Past
+from controller.core.prospects import advice, prospect
+
+facts = st.builds(
+    Facts,
+    vm=st.just("web"),
+    image=st.just("debian"),
+    memory=st.floats(1e6, 1e11),
+    has_disk=st.booleans(),
+    link=st.just(("c1", "c2")),
+    memory_used=st.none() | st.floats(0, 1e11),
+    dirty_rate=st.none() | st.floats(0, 1e9),
+    rtt_ms=st.none() | st.floats(0, 3000),
+    bandwidth=st.none() | st.floats(0, 1e11),
+    bandwidth_back=st.none() | st.floats(1e3, 1e11),
+)
+
+
+@given(facts, st.sampled_from(Relation), st.booleans())
+def test_what_was_gathered_is_what_is_decided_on(given: Facts, relation: Relation, can: bool) -> None:
+    found = estimate(given)
+    asked = prospect(relation, found, can)
+    assert (asked.neighbour, asked.can_synthesise) == (relation, can)
+    assert (asked.rtt_ms, asked.migration_seconds) == (found.rtt_ms, found.seconds)
+    assert (asked.rtt_ms is None) == (given.rtt_ms is None)
+    verdict = decide(Migration(), asked)
+    if verdict.course is Course.MOVE:
+        assert relation is Relation.POSSIBLE and given.rtt_ms is not None and given.rtt_ms <= 1000
+    assert advice(verdict.course, "web", "c2-lan")
+
+
+@given(facts, st.floats(0.1, 10), st.integers(1, 60))
+def test_history_only_changes_what_it_is_about(given: Facts, factor: float, moves: int) -> None:
+    """The same facts with a history of the machine's own image: the model's forecast is the same unless an input is
+    taken from there, and the corrected one is the forecast times the factor."""
+    past = [Profile(Past("debian", ("c1", "c2"), 10 * factor, 10), "other")] * moves
+    bare, taught = estimate(given), estimate(Facts(**{**vars(given), "history": past}))
+    assert taught.forecast == bare.forecast
+    if taught.seconds is not None and taught.forecast is not None and taught.forecast.seconds is not None:
+        assert taught.seconds == pytest.approx(taught.forecast.seconds * taught.correction.factor)
+        assert (taught.correction.factor - 1) * (factor - 1) >= 0
+
+
+def test_without_any_word_something_is_assumed() -> None:
+    found = estimate(Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0))
+    assert {name: one.value for name, one in found.inputs.items()} == {
+        "memory": 1e9,
+        "dirty_rate": DIRTY_RATE,
+        "disk": DISK,
+        "ratio": 1.0,
+        "bandwidth": BANDWIDTH,
+        "rtt_ms": 1.0,
+        "buffer_ms": BUFFER_MS,
+        "downtime_ms": 300.0,
+    }
+    kind = [Profile(Past("debian", ("c5", "c6"), 1, 1), "other", memory_used=7.0, disk=9.0)]
+    taught = estimate(Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0, history=kind))
+    assert (taught.inputs["memory"].value, taught.inputs["disk"].origin) == (7.0, "past moves of debian")

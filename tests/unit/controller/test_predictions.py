@@ -1,0 +1,94 @@
+"""Predictions as they are asked for, and what they learn from the moves that come after."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import update
+
+from controller.core.estimates import BANDWIDTH
+from controller.db import profiles
+from controller.db import vms as table
+from controller.db.base import now
+from controller.db.neighbours import NeighbourRow
+from controller.db.profiles import ProfileRow
+from controller.deciding import consider, note
+from controller.predictions import learn
+from controller.wire.moves import Figures
+from tests.unit.controller.conftest import Controller, problem
+from tests.unit.controller.test_deciding import MB, Starts, add, bandwidth, neighbour, ready
+
+
+async def test_a_prediction_says_where_its_figures_come_from(controller: Controller) -> None:
+    await ready(controller, Starts())
+    asked = {"vm": "web", "endpoint": "c2-lan"}
+    found = await controller.get("/moves/prediction", **asked)
+    assert (found["relation"], found["course"], found["estimate"]["seconds"]) == ("not", "synthesise", None)
+    await add(controller, neighbour(20.0))
+    inputs = (await controller.get("/moves/prediction", **asked))["estimate"]["inputs"]
+    assert inputs["rtt_ms"] == {"value": 20.0, "origin": "neighbour database"}
+    assert inputs["bandwidth"] == {"value": BANDWIDTH, "origin": "assumed"}
+    assert inputs["disk"] == {"value": 0.0, "origin": "it has none"}
+    await add(controller, bandwidth(60))
+    found = await controller.get("/moves/prediction", **asked)
+    assert found["estimate"]["inputs"]["bandwidth"] == {"value": 60e6, "origin": "past moves over the link"}
+    assert found["estimate"]["seconds"] == pytest.approx(13.7, abs=0.3) and found["course"] == "move"
+    assert (found["estimate"]["rtt_ms"], found["estimate"]["error"]) == (120.0, None)
+    for wrong, status, reason in (
+        ({"vm": "nobody"}, 404, "no VM 'nobody'"),
+        ({"endpoint": "c9-lan"}, 422, "no endpoint 'c9-lan'"),
+        ({"endpoint": "c1-lan"}, 409, "web is at c1 already"),
+    ):
+        problem(await controller.http.get("/api/v1/moves/prediction", params=asked | wrong), status, None, reason)
+    assert (await controller.get("/decisions"))["items"] == []
+
+
+def figures(seconds: float) -> dict[str, Figures]:
+    memory = Figures(seconds=seconds, done=100 * MB, wire=50 * MB, dirty_rate=3e5, memory_used=90 * MB, rounds=3)
+    return {"memory": memory, "switchover": Figures(seconds=0.2, wire=MB, paused_ms=170.0), "join": Figures(seconds=1)}
+
+
+async def test_moves_are_learnt_from(controller: Controller) -> None:
+    """What moves really took corrects the next prediction, wherever it is asked for, and its error is told."""
+    await ready(controller, Starts())
+    await add(controller, neighbour(20.0))
+    asked = {"vm": "web", "endpoint": "c2-lan"}
+    for number in range(8):
+        async with controller.region.database.write() as session:
+            row = await table.get(session, "web")
+            assert row is not None
+            intent = controller.region.intent
+            await note(session, intent, row, "c2-lan", f"mv{number}")
+            found, _, _ = await consider(session, intent, row, "c2-lan")
+            assert found.forecast is not None and found.forecast.seconds is not None
+            took = found.forecast.seconds * 1.5
+            await session.execute(update(NeighbourRow).values(median_ms=25.0))  # while it is under way
+            for _ in range(2):  # a second time does nothing
+                when = now() - timedelta(minutes=1), now()
+                await learn(session, f"mv{number}", row.made_of, ("c1", "c2"), when, figures(took))
+            await session.execute(update(NeighbourRow).values(median_ms=20.0))
+    found = (await controller.get("/moves/prediction", **asked))["estimate"]
+    assert found["inputs"]["ratio"] == {"value": 0.5, "origin": "its own past moves"}
+    assert found["inputs"]["bandwidth"]["origin"] == "past moves over the link"
+    assert found["inputs"]["buffer_ms"] == {"value": 5.0, "origin": "past moves over the link"}
+    assert (found["correction"]["image_moves"], found["correction"]["link_moves"]) == (8, 8)
+    assert 1.3 < found["correction"]["factor"] <= 1.51
+    assert found["error"]["moves"] == 8 and 0.05 < found["error"]["median"] < 0.34 < found["error"]["p90"] + 0.02
+    kept = (await controller.get("/profiles", image="debian", cloudlet="c2", limit=3))["items"]
+    assert [profile["move"] for profile in kept] == ["mv7", "mv6", "mv5"]
+    assert (kept[0]["wire"], kept[0]["paused_ms"], kept[0]["rtt_before_ms"]) == (51 * MB, 170.0, 20.0)
+    assert (kept[0]["rtt_during_ms"], kept[0]["seconds"]) == (25.0, pytest.approx(took + 0.2))
+    assert kept[0]["predicted_seconds"] > kept[0]["model_seconds"]
+    moves = (await controller.get("/neighbours/bandwidths"))["items"]
+    assert [(found["cloudlet"], found["neighbour"], found["moves"]) for found in moves] == [("c1", "c2", 8)]
+    assert (await controller.get("/profiles", vm="nobody"))["items"] == []
+
+
+async def test_profiles_are_bounded(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiles, "KEPT", 3)
+    same = {"vm": "web", "image": "debian", "source": "c1", "destination": "c2", "memory": 1, "seconds": 1.0}
+    await add(controller, *[ProfileRow(move=f"mv{number}", **same) for number in range(7)])
+    async with controller.region.database.write() as session:
+        await profiles.prune(session)
+    assert len((await controller.get("/profiles"))["items"]) == 3
+    first = await controller.get("/profiles", limit=2)
+    assert len((await controller.get("/profiles", cursor=first["next"]))["items"]) == 1
