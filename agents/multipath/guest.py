@@ -1,9 +1,10 @@
 """The guest's part: the program `weft-guest` in the VM, asked through the hypervisor (docs/guests.md)."""
 
-import json
+import asyncio
 from ipaddress import ip_address
 from typing import Any
 
+from agents.hypervisors.guest_json import guest_object, shown
 from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
 from agents.multipath.segment import Address
 from agents.multipath.sockets import COMMAND, Socket, sockets
@@ -11,6 +12,7 @@ from controller.wire.machines import Nic
 
 _PROGRAM = "weft-guest"
 _PATIENCE = 15.0  # seconds beyond those that a command may take itself: a guest may be slow after its move
+_LONGEST = 4096  # characters of an answer of `weft-guest`; its own have some hundred
 
 
 class Guest:
@@ -44,21 +46,18 @@ class Guest:
         await self._ask("retire", nic)
 
     async def sockets(self) -> list[Socket]:
-        """The guest's TCP sockets that are not over."""
-        return sockets(await self._hypervisor.guest(self._name, *COMMAND))
+        """The guest's TCP sockets that are not over. In a thread: a guest may have, or claim, very many."""
+        return await asyncio.to_thread(sockets, await self._hypervisor.guest(self._name, *COMMAND))
 
     async def _ask(self, *arguments: str, seconds: float = _PATIENCE) -> dict[str, Any]:
         text = await self._hypervisor.guest(self._name, _PROGRAM, *arguments, seconds=seconds)
         try:
-            answer = json.loads(text)
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            raise HypervisorError(f"{self._name}: {_PROGRAM} {arguments[0]} answered {text[:80]!r}, which is no object")
-        return answer
+            return guest_object(text, _LONGEST)
+        except HypervisorError as error:
+            raise HypervisorError(f"{self._name}: {_PROGRAM} {arguments[0]} {error}") from None
 
     def _address(self, value: object, command: str) -> Address:
         try:
-            return ip_address(str(value))
+            return ip_address(value if isinstance(value, str) else "")
         except ValueError:
-            raise HypervisorError(f"{self._name}: {_PROGRAM} {command} gives no address, but {value!r}") from None
+            raise HypervisorError(f"{self._name}: {_PROGRAM} {command} gives no address, but {shown(value)}") from None

@@ -11,6 +11,7 @@ from agents.multipath.segment import Address, SegmentError, segment
 
 _FRAME = 2048
 _AT_ONCE = 64  # frames taken before others have their turn
+_MOST = 1024  # joins that are remembered; the first ones decide
 
 
 class Watch:
@@ -66,6 +67,6 @@ class Watch:
                 joined = self._handshakes.see(segment(frame))
             except SegmentError:
                 continue
-            if joined is not None:
+            if joined is not None and len(self._joined) < _MOST:
                 self._joined.append(joined)
                 self._news.set()

@@ -1,7 +1,9 @@
 """What `ss` prints of a guest's connections."""
 
 from ipaddress import ip_address
+from timeit import repeat
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +19,8 @@ SIX = "0 0 [2001:db8::5%eth1]:80 [2001:db8::4]:40004 cubic"
 
 
 def test_each_is_read() -> None:
-    assert sockets("\n".join((FIRST, SECOND, ASKED, PLAIN, SIX, "", "0 0 nonsense:1 more:2 x"))) == [
+    lines = (FIRST, SECOND, ASKED, PLAIN, SIX, "", "0 0 nonsense:1 more:2 x", "1 2", f"0 0 {'1' * 70}:1 10.2.0.4:2 x")
+    assert sockets("\n".join(lines)) == [
         Socket(OLD, DEVICE, 0x7080938A),
         Socket(NEW, DEVICE, 0x7080938A, joined=True),
         Socket(NEW, DEVICE, 0x7080938A),
@@ -36,3 +39,34 @@ def test_who_has_joined_and_who_is_left() -> None:
 @given(st.text(max_size=200))
 def test_anything_can_be_read(text: str) -> None:
     assert isinstance(sockets(text), list)
+
+
+def test_a_state_in_front_is_passed_over() -> None:
+    assert sockets("\n".join(f"ESTAB  {line}" for line in (FIRST, PLAIN))) == sockets(f"{FIRST}\n{PLAIN}")
+
+
+@pytest.mark.parametrize("token", ["", "x", "1" * 11, "1" * 5000, "(id:0)"])
+def test_a_token_that_is_none_leaves_a_plain_socket(token: str) -> None:
+    assert sockets(FIRST.replace("7080938a", token)) == [Socket(OLD, DEVICE)]
+
+
+WORST = {
+    "digits": lambda n: "1" * n,
+    "digits and blanks": lambda n: "1 " * (n // 2),
+    "a socket without end": lambda n: "0 0 " + "1" * n + ":1 ",
+    "colons": lambda n: "0 0 " + ":1" * (n // 2) + " " + ":1" * (n // 2),
+    "flags": lambda n: FIRST[:40] + "tcp-ulp-mptcp flags:" * (n // 20),
+    "tokens": lambda n: FIRST[:40] + " tcp-ulp-mptcp flags:J token:" + "0" * n,
+    "lines": lambda n: "1 1 1\n" * (n // 6),
+}
+"""What a guest may print to keep its cloudlet's agent busy, of about n characters."""
+
+
+@pytest.mark.parametrize("shape", WORST)
+def test_twice_as_much_takes_twice_as_long_at_most(shape: str) -> None:
+    """The ratio alone counts: of what is quadratic, four times as much takes sixteen times as long."""
+    short, long = (WORST[shape](n) for n in (4_000, 16_000))
+    ratio = min(repeat(lambda: sockets(long), number=50, repeat=5)) / min(
+        repeat(lambda: sockets(short), number=50, repeat=5)
+    )
+    assert ratio < 9
