@@ -81,14 +81,16 @@ type Peer struct {
 	Families [wire.Families]bool
 	Queue    *out.Queue
 	Since    time.Time
-	stale    [wire.Families]map[string]*rib.Route // during the peer's enhanced refresh
-	kept     [wire.Families]*kept                 // after its restart, until the End-of-RIB marker
-	since    time.Time                            // when those began to be stale
-	until    time.Time                            // bounds the wait for the marker
-	patience *time.Timer                          // ends it
+	kept     [wire.Families]*kept // after its restart, until the End-of-RIB marker
+	since    time.Time            // when those began to be stale
+	until    time.Time            // bounds the wait for the marker
+	patience *time.Timer          // ends it
 	config   ruleset.Peer
 	restart  wire.Restart
 	tally    *Tally
+
+	renewed    [wire.Families]map[string]struct{} // keys announced since the peer's enhanced refresh began; nil: there is none
+	refreshing [wire.Families]refreshing
 
 	Opening Opening // does not change
 	Ending  Ending  // to be set before Down and Lose

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,12 +14,12 @@ const membershipWait = 5 * time.Second
 
 // membership is what a peer asked for by RT-Constrain (RFC 4684). It only ever takes away from what the rule set gives.
 type membership struct {
-	settled bool              // the peer has said all, or had time to
-	asked   map[string]string // NLRI by key
-	exact   map[wire.RT]int   // whole route targets, and how many NLRIs ask for each
-	wide    map[string]string // NLRIs that ask for several route targets, by key
-	covered map[wire.RT]bool  // whether wide covers a route target, as far as that was asked
-	stale   map[string]string // NLRIs by key, during the peer's enhanced refresh
+	settled bool                // the peer has said all, or had time to
+	asked   map[string]string   // NLRI by key
+	exact   map[wire.RT]int     // whole route targets, and how many NLRIs ask for each
+	wide    map[string]string   // NLRIs that ask for several route targets, by key
+	covered map[wire.RT]bool    // whether wide covers a route target, as far as that was asked
+	renewed map[string]struct{} // keys, since the peer's enhanced refresh began
 	timer   *time.Timer
 	owed    bool // End-of-RIB markers
 }
@@ -70,7 +72,9 @@ func (e *Engine) choice(p *Peer) string {
 
 func (m *membership) add(nlri string) {
 	key := wire.RTC.Key(nlri)
-	delete(m.stale, key)
+	if m.renewed != nil {
+		m.renewed[key] = struct{}{}
+	}
 	if _, again := m.asked[key]; again {
 		return
 	}
@@ -89,7 +93,7 @@ func (m *membership) remove(key string) {
 		return
 	}
 	delete(m.asked, key)
-	delete(m.stale, key)
+	delete(m.renewed, key)
 	if rt, one := wire.WholeTarget(nlri); one {
 		if m.exact[rt]--; m.exact[rt] == 0 {
 			delete(m.exact, rt)
@@ -166,28 +170,22 @@ func (e *Engine) asked(p *Peer, u *wire.Update) error {
 	return nil
 }
 
-// refreshAsked answers a ROUTE-REFRESH for route target membership, or begins and ends the peer's own.
-func (e *Engine) refreshAsked(p *Peer, kind uint8, enhanced bool) {
+// refreshMembership begins and ends a peer's own refresh of what it asks for.
+func (e *Engine) refreshMembership(p *Peer, kind uint8) {
 	m := p.membership
 	switch kind {
-	case wire.RefreshRequest:
-		if enhanced {
-			p.Queue.Message(wire.Refresh(wire.RTC, wire.RefreshBegin))
-		}
-		p.Queue.Message(wire.AllTargets(e.RouterID, e.ASN, p.Queue.Kind))
-		if enhanced {
-			p.Queue.Message(wire.Refresh(wire.RTC, wire.RefreshEnd))
-		}
 	case wire.RefreshBegin:
-		m.stale = map[string]string{}
-		for key, nlri := range m.asked {
-			m.stale[key] = nlri
-		}
+		m.renewed = map[string]struct{}{}
 	case wire.RefreshEnd:
-		before, stale := e.choice(p), m.stale
-		m.stale = nil
-		for key := range stale {
-			m.remove(key)
+		before, renewed := e.choice(p), m.renewed
+		m.renewed = nil
+		if renewed == nil {
+			return
+		}
+		for _, key := range slices.Collect(maps.Keys(m.asked)) {
+			if _, again := renewed[key]; !again {
+				m.remove(key)
+			}
 		}
 		if e.choice(p) != before {
 			e.readdressAll(p)

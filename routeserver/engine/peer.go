@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"weft/routeserver/out"
-	"weft/routeserver/rib"
 	"weft/routeserver/ruleset"
 	"weft/routeserver/wire"
 )
@@ -114,53 +113,4 @@ func (e *Engine) down(p *Peer, why string, graceful bool) (complete bool) {
 	e.Events.Add("session-down", p.Name, text)
 	e.forgetTally(p.Name)
 	return complete
-}
-
-// Refresh answers a ROUTE-REFRESH (RFC 2918), or begins and ends the peer's own refresh (RFC 7313). enhanced says that
-// it was negotiated.
-func (e *Engine) Refresh(p *Peer, f wire.Family, kind uint8, enhanced bool) {
-	e.mu.Lock()
-	defer e.unlock()
-	if e.peers[p.Name] != p || !p.Families[f] {
-		return
-	}
-	switch {
-	case f == wire.RTC:
-		e.refreshAsked(p, kind, enhanced)
-	case kind == wire.RefreshRequest:
-		e.resend(p, f, enhanced)
-	case p.kept[f] != nil: // its routes are stale already, until its End-of-RIB
-	case kind == wire.RefreshBegin:
-		in := e.table.In(p.Name)
-		p.stale[f] = make(map[string]*rib.Route, len(in.Routes(f)))
-		for key, r := range in.Routes(f) {
-			p.stale[f][key] = r
-		}
-	case kind == wire.RefreshEnd:
-		in := e.table.In(p.Name)
-		stale := p.stale[f]
-		p.stale[f] = nil
-		m := mover{e: e}
-		for key, r := range stale {
-			e.drop(&m, in, f, key, r)
-		}
-		m.flush()
-	}
-}
-
-// resend sends a peer everything of a family that it was sent before.
-func (e *Engine) resend(p *Peer, f wire.Family, enhanced bool) {
-	if enhanced {
-		p.Queue.Message(wire.Refresh(f, wire.RefreshBegin))
-	}
-	for endpoint := range e.sources(p.Name) {
-		for g := range e.table.Endpoint(endpoint) {
-			if s, sent := g.SentTo(p.Name); sent && g.Family == f {
-				e.announce(nil, p.Name, g.Whole(e.reflection(g.Peer)), s.Targets, true)
-			}
-		}
-	}
-	if enhanced {
-		p.Queue.Message(wire.Refresh(f, wire.RefreshEnd))
-	}
 }

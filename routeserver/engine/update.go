@@ -81,8 +81,8 @@ func (e *Engine) remove(in *rib.In, f wire.Family, nlris []string, whole bool) {
 func (e *Engine) drop(m *mover, in *rib.In, f wire.Family, key string, r *rib.Route) {
 	m.move(r.NLRI, r.Group, nil)
 	free := e.release(f, key, r)
-	if p := e.peers[in.Peer]; p != nil && p.stale[f] != nil {
-		delete(p.stale[f], key)
+	if p := e.peers[in.Peer]; p != nil {
+		delete(p.renewed[f], key)
 	}
 	if k := e.keptOf(in.Peer, f); k != nil {
 		delete(k.routes, key)
@@ -108,8 +108,8 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 	for _, nlri := range u.Reach {
 		key := f.Key(nlri)
 		r := in.Route(f, key)
-		if p.stale[f] != nil {
-			delete(p.stale[f], key)
+		if p.renewed[f] != nil {
+			p.renewed[f][key] = struct{}{}
 		}
 		if p.kept[f] != nil {
 			delete(p.kept[f].routes, key)

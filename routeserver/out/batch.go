@@ -14,6 +14,7 @@ type Batch struct {
 	Attributes *wire.Attributes // nil: the NLRIs are withdrawn
 	Reflection wire.Reflection
 	NLRIs      []string
+	bytes      int // what it keeps in memory, without what is encoded
 
 	mu      sync.Mutex
 	encoded []encoding // by kind of recipient and number of route targets; nearly always one
@@ -28,12 +29,26 @@ type encoding struct {
 
 // Announce makes a batch of announcements.
 func Announce(f wire.Family, a *wire.Attributes, r wire.Reflection, nlris []string) *Batch {
-	return &Batch{Family: f, Attributes: a, Reflection: r, NLRIs: nlris}
+	return newBatch(f, a, r, nlris)
 }
 
 // Withdraw makes a batch of withdrawals.
 func Withdraw(f wire.Family, nlris []string) *Batch {
-	return &Batch{Family: f, NLRIs: nlris}
+	return newBatch(f, nil, wire.Reflection{}, nlris)
+}
+
+// batchBytes and nlriBytes are what a batch and an NLRI of it take beside what they say.
+const batchBytes, nlriBytes = 256, 16
+
+func newBatch(f wire.Family, a *wire.Attributes, r wire.Reflection, nlris []string) *Batch {
+	b := &Batch{Family: f, Attributes: a, Reflection: r, NLRIs: nlris, bytes: batchBytes}
+	for _, n := range nlris {
+		b.bytes += len(n) + nlriBytes
+	}
+	if a != nil {
+		b.bytes += a.Bytes()
+	}
+	return b
 }
 
 // Encoded gives the batch's messages for a kind of recipient, each of them to be followed by route targets of the given length in bytes, and

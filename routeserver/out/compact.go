@@ -23,8 +23,11 @@ func (q *Queue) compact() {
 		}
 		start = i + 1
 	}
-	q.items, q.routes = kept, routes
-	q.limit = max(compactAt, 2*routes)
+	q.items, q.routes, q.bytes = kept, routes, 0
+	for _, i := range kept {
+		q.bytes += i.bytes()
+	}
+	q.limit, q.most = max(compactAt, 2*routes), max(compactBytes, 2*q.bytes)
 }
 
 // compact keeps, of each route, the last entry; and none if the neighbour never had the route and is not to have it.
@@ -62,7 +65,7 @@ func compact(items []item) (kept []item, routes int) {
 			}
 			rest := b
 			if len(part.nlris) < len(b.NLRIs) {
-				rest = &Batch{Family: b.Family, Attributes: b.Attributes, Reflection: b.Reflection, NLRIs: part.nlris}
+				rest = newBatch(b.Family, b.Attributes, b.Reflection, part.nlris)
 			}
 			kept = append(kept, item{batch: rest, targets: i.targets, known: part.known, at: i.at, when: i.when})
 			routes += len(part.nlris)

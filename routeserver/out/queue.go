@@ -18,9 +18,21 @@ type item struct {
 	when    time.Time
 }
 
+// bytes is what an item keeps in memory by itself.
+func (i *item) bytes() int {
+	if i.batch == nil {
+		return len(i.message)
+	}
+	return i.batch.bytes
+}
+
 // compactAt is the number of routes in a queue from which on it is worth looking for superseded ones, unless the
-// neighbour has so many that there are likely none.
-const compactAt = 4096
+// neighbour has so many that there are likely none. compactBytes is the same for what their attributes and NLRIs take, in
+// bytes: a few routes may have attributes of 64 KB each, and change them again and again.
+const (
+	compactAt    = 4096
+	compactBytes = 8 << 20
+)
 
 // Queue holds what a neighbour has not been sent yet. Entries are appended; when they pile up, superseded ones are
 // dropped, so that a queue never holds more than about twice the routes that the neighbour has plus those it should have.
@@ -31,6 +43,8 @@ type Queue struct {
 	items    []item
 	routes   int    // in items
 	limit    int    // of routes, when to compact next
+	bytes    int    // that the items keep in memory, at most
+	most     int    // of bytes, when to compact next
 	held     int    // routes that the neighbour has once all of this is written
 	peak     int    // the most of that since the queue was empty
 	appended uint64 // entries ever appended
@@ -54,7 +68,7 @@ type waiter struct {
 
 // NewQueue makes an empty queue.
 func NewQueue() *Queue {
-	return &Queue{wake: make(chan struct{}, 1), limit: compactAt}
+	return &Queue{wake: make(chan struct{}, 1), limit: compactAt, most: compactBytes}
 }
 
 // Announce appends announcements; known says that the neighbour has these routes already, in another form.
@@ -84,9 +98,10 @@ func (q *Queue) append(i item, routes, gained int) {
 	i.at, i.when = q.appended, time.Now()
 	q.items = append(q.items, i)
 	q.routes += routes
+	q.bytes += i.bytes()
 	q.held += gained
 	q.peak = max(q.peak, q.held)
-	if q.routes >= max(q.limit, 2*q.peak) {
+	if q.routes >= max(q.limit, 2*q.peak) || q.bytes >= q.most {
 		q.compact()
 	}
 	select {
@@ -112,13 +127,25 @@ func (q *Queue) OnWritten(done func(ok bool)) {
 	}
 }
 
+// AfterWritten calls done as OnWritten does, if something is still to be written; else it says that nothing waits, and does
+// not call it.
+func (q *Queue) AfterWritten(done func(ok bool)) (waits bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || q.written == q.appended {
+		return false
+	}
+	q.waiting = append(q.waiting, waiter{q.appended, done})
+	return true
+}
+
 // Close drops everything; nothing can be appended any more. It says whether everything had been written.
 func (q *Queue) Close() (complete bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	complete = q.written == q.appended
 	q.closed = true
-	q.items, q.routes = nil, 0
+	q.items, q.routes, q.bytes = nil, 0, 0
 	for _, w := range q.waiting {
 		w.done(false)
 	}
@@ -162,12 +189,15 @@ func (q *Queue) Take(extended bool) (t Taken, ok bool) {
 		t.when = items[n-1].when
 	}
 	t.upTo = q.appended
+	q.routes -= routes
+	for _, i := range items {
+		q.bytes -= i.bytes()
+	}
 	if len(q.items) == 0 {
-		q.items, q.limit, q.peak = nil, compactAt, q.held
+		q.items, q.limit, q.most, q.peak = nil, compactAt, compactBytes, q.held
 	} else {
 		t.upTo = q.items[0].at - 1
 	}
-	q.routes -= routes
 	q.mu.Unlock()
 	for _, i := range items {
 		t.add(i, q.Kind, extended)

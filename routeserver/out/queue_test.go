@@ -3,6 +3,7 @@ package out
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"weft/routeserver/wire"
@@ -96,6 +97,26 @@ func TestANeighbourThatTakesNothingDoesNotGrow(t *testing.T) {
 	}
 	if most > compactAt {
 		t.Errorf("%d routes waited", most)
+	}
+}
+
+// TestOldAttributesDoNotWaitForever: a few routes that change their attributes, of 60 KB each, again and again, for a
+// neighbour that takes nothing: what was superseded goes before it is more than twice what is due, and a bound.
+func TestOldAttributesDoNotWaitForever(t *testing.T) {
+	q := NewQueue()
+	const routes = 20
+	most := 0
+	for i := range 10000 {
+		fat := &wire.Attributes{NextHop: "\x0a\x00\x00\x01", Path: strings.Repeat("x", 60000)}
+		q.Announce(Announce(wire.VPLS, fat, wire.Reflection{}, []string{block(i % routes)}), "\x00\x02\xfd\xe8\x00\x00\x00\x01", i >= routes)
+		held := 0
+		for _, i := range q.items {
+			held += i.batch.Attributes.Bytes()
+		}
+		most = max(most, held)
+	}
+	if most > compactBytes+2*routes*60000 {
+		t.Errorf("%d bytes of attributes waited", most)
 	}
 }
 

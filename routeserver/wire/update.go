@@ -16,6 +16,11 @@ type Attributes struct {
 	Loop        bool   // the route was here before: our AS number is in AS_PATH, or Loops says so
 }
 
+// Bytes is the length of all that the attributes say.
+func (a *Attributes) Bytes() int {
+	return len(a.Path) + len(a.NextHop) + len(a.Originator) + len(a.ClusterList) + len(a.RTs) + len(a.Communities)
+}
+
 // Update is a checked UPDATE message.
 type Update struct {
 	Reach         []string // NLRIs
