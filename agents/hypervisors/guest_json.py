@@ -34,5 +34,10 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
+def printable(text: str, longest: int) -> str:
+    """Return the beginning of foreign words as they are, but for what a terminal or a log would obey."""
+    return "".join(c if c.isprintable() else " " for c in text[:longest])
+
+
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")

@@ -4,6 +4,7 @@ Each call has a connection of its own: a libvirtd may be restarted at any time. 
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -17,6 +18,8 @@ try:
     import libvirt_qemu
 except ImportError as error:
     raise Refused(f"the Python package libvirt-python cannot be used: {error}") from error
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 PATIENCE = 30.0
@@ -114,6 +117,11 @@ class Connection:
             if error.get_error_domain() == libvirt.VIR_FROM_RPC:
                 raise LibvirtAway(f"libvirt at {self._uri} went away: {error}") from error
             raise HypervisorError(f"libvirt: {error}") from error
+        except (ElementTree.ParseError, ValueError, TypeError, AttributeError) as error:
+            # Also of a guest's words that are no UTF-8, which the binding cannot hand over.
+            log.debug("libvirt at %s", self._uri, exc_info=True)
+            text = f"libvirt at {self._uri} answered what cannot be read: {type(error).__name__}"
+            raise HypervisorError(text) from error
         finally:
             with suppress(libvirt.libvirtError):
                 opened.close()

@@ -30,13 +30,10 @@ class DomainAgent(GuestAgent):
     async def talk(self) -> AsyncIterator[Ask]:
         yield self._request
 
-    async def _request(self, command: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _request(self, command: str, arguments: dict[str, Any]) -> str:
         request = json.dumps({"execute": command, "arguments": arguments})
         while True:
             try:
-                answer = json.loads(await self._libvirt.ask(self._uuid, request, _ANSWER))
+                return await self._libvirt.ask(self._uuid, request, _ANSWER)
             except NobodyThere:
                 await asyncio.sleep(_POLL)
-                continue
-            found: dict[str, Any] = answer["return"]
-            return found

@@ -1,7 +1,6 @@
 """The guest agent (QEMU manual, "QEMU Guest Agent Protocol Reference"), on the machine's virtio-serial socket."""
 
 import asyncio
-import base64
 import json
 import os
 import shlex
@@ -9,27 +8,33 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.qemu.guest_answer import LONGEST, Started, Status, answer, output, synchronised
 from agents.hypervisors.qemu.monitor import short
 
-Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
-"""One request, by its name and arguments, and its answer."""
+Ask = Callable[[str, dict[str, Any]], Awaitable[str]]
+"""One request, by its name and arguments, and the text of its answer, whatever that is."""
+
+T = TypeVar("T")
 
 _POLL = 0.02
-_LIMIT = 2**24  # bytes of an answer
 _ANSWER = 5.0  # seconds to answer one request
+_OTHERS = 64  # answers to somebody else that are skipped
+_LARGE = 2**16  # characters; what is longer is read in a thread
 
 
 class GuestAgent:
-    """What runs in the guest of one machine. One client at a time, as with the monitor."""
+    """What runs in the guest of one machine. One client at a time, as with the monitor. A subclass has another way to
+    it; what comes back is read here."""
 
     def __init__(self, name: str, path: Path) -> None:
         self._name, self._path, self._lock = name, path, asyncio.Lock()
 
     async def run(self, program: str, *arguments: str, seconds: float) -> str:
-        """What a program printed. Raises HypervisorError if it failed or nobody answers."""
+        """Return what a program printed. Raises HypervisorError if it failed, nobody answers, or the answer is none:
+        that is the only error, whatever the guest does."""
         said = shlex.join((program, *arguments))
         async with self._lock:
             try:
@@ -37,34 +42,39 @@ class GuestAgent:
                     return await self._run(program, arguments, said)
             except TimeoutError:
                 raise HypervisorError(f"{self._name}: the guest did not finish {said!r} in {seconds:g} s") from None
-            except (OSError, EOFError, ValueError, KeyError) as error:
+            except HypervisorError as error:
+                raise HypervisorError(f"{self._name}: {error}") from error
+            except (OSError, EOFError) as error:
                 raise HypervisorError(f"{self._name}: no agent in the guest answers: {error}") from error
 
     async def shut_down(self) -> None:
         """Asks the guest to; nobody answers that (manual, `guest-shutdown`). Nothing if nobody listens."""
         async with self._lock:
-            with suppress(OSError, EOFError, ValueError, TimeoutError):
+            with suppress(OSError, EOFError, HypervisorError, TimeoutError):
                 async with asyncio.timeout(_ANSWER):
                     _, writer = await self._connect()
                     try:
                         writer.write(b'{"execute": "guest-shutdown"}\n')
-                        await writer.drain()
-                    finally:
                         writer.close()
+                        await writer.wait_closed()
+                    finally:
+                        writer.transport.abort()
 
     async def _run(self, program: str, arguments: tuple[str, ...], said: str) -> str:
         async with self.talk() as ask:
-            started = {"path": program, "arg": list(arguments), "capture-output": True}
-            pid = (await ask("guest-exec", started))["pid"]
+            begin = {"path": program, "arg": list(arguments), "capture-output": True}
+            pid = (await self._read(answer, "guest-exec", await ask("guest-exec", begin), Started)).pid
             while True:
-                found = await ask("guest-exec-status", {"pid": pid})
-                if found["exited"]:
-                    break
+                text = await ask("guest-exec-status", {"pid": pid})
+                found = await self._read(answer, "guest-exec-status", text, Status)
+                if found.exited:
+                    return await self._read(output, found, said)
                 await asyncio.sleep(_POLL)
-        out, err = (base64.b64decode(found.get(key, "")).decode(errors="replace") for key in ("out-data", "err-data"))
-        if code := found.get("exitcode", -1):
-            raise HypervisorError(f"{self._name}: {said!r} failed in the guest ({code}): {(err or out).strip()[-300:]}")
-        return out
+
+    async def _read(self, reader: Callable[..., T], *arguments: Any) -> T:
+        """In a thread if there is much to read: the agent has other things to do."""
+        large = any(len(text) > _LARGE for one in arguments for text in _texts(one))
+        return await asyncio.to_thread(reader, *arguments) if large else reader(*arguments)
 
     @asynccontextmanager
     async def talk(self) -> AsyncIterator[Ask]:
@@ -73,22 +83,22 @@ class GuestAgent:
         try:
             yield partial(self._ask, reader, writer)
         finally:
-            writer.close()
+            writer.transport.abort()  # a guest that reads nothing would keep it open
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection on which somebody answers. QEMU breaks off the one that it has when the guest opens its end, as
         it does while it boots; nothing was asked for before that."""
         while True:
             with short(self._path) as path:
-                reader, writer = await asyncio.open_unix_connection(path, limit=_LIMIT)
+                reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST)
             try:
                 await self._synchronise(reader, writer)
                 return reader, writer
             except (ConnectionResetError, BrokenPipeError, asyncio.IncompleteReadError):
-                writer.close()
+                writer.transport.abort()
                 await asyncio.sleep(_POLL)
             except BaseException:
-                writer.close()
+                writer.transport.abort()
                 raise
 
     async def _synchronise(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -97,23 +107,29 @@ class GuestAgent:
             mark = int.from_bytes(os.urandom(4), "big")
             writer.write(b"\xff" + json.dumps({"execute": "guest-sync-delimited", "arguments": {"id": mark}}).encode())
             await writer.drain()
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(_ANSWER):
-                    while True:
-                        await reader.readuntil(b"\xff")
-                        line = await reader.readuntil(b"\n")
-                        if json.loads(line).get("return") == mark:
+                    for _ in range(_OTHERS):
+                        await _until(reader, b"\xff")
+                        if synchronised(await _until(reader, b"\n"), mark):
                             return
-            except TimeoutError:
-                continue
+                    raise HypervisorError("the guest answers what nobody has asked")
 
     async def _ask(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, command: str, arguments: dict[str, Any]
-    ) -> dict[str, Any]:
+    ) -> str:
         writer.write(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
         await writer.drain()
-        answer = json.loads(await reader.readuntil(b"\n"))
-        if "error" in answer:
-            raise HypervisorError(f"{self._name}: the guest refused {command}: {answer['error'].get('desc')}")
-        found: dict[str, Any] = answer["return"]
-        return found
+        return await _until(reader, b"\n")
+
+
+async def _until(reader: asyncio.StreamReader, end: bytes) -> str:
+    """Raises EOFError when the connection ends before, HypervisorError if nothing ends within an answer's length."""
+    try:
+        return (await reader.readuntil(end)).decode(errors="replace")
+    except asyncio.LimitOverrunError:
+        raise HypervisorError(f"the guest answered more than {LONGEST} bytes") from None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else (value.out, value.err) if isinstance(value, Status) else ()

@@ -1,0 +1,85 @@
+"""What a guest's agent answers (QEMU manual, "QEMU Guest Agent Protocol Reference"), read in one place for whoever
+carries it. The guest is foreign: everything that is no such answer raises HypervisorError, with a short text. Pure."""
+
+import base64
+import binascii
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agents.hypervisors.guest_json import guest_object, printable, shown
+from agents.hypervisors.hypervisor import HypervisorError
+
+LONGEST = 2**22
+"""Bytes of one answer: some 3 MiB of a program's output, in which `ss` tells of thousands of connections."""
+
+_TOLD = 300  # characters of a guest's own words on a failure
+
+_Int = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class Started(_Answer):
+    """Of `guest-exec`."""
+
+    pid: _Int
+
+
+class Status(_Answer):
+    """Of `guest-exec-status`. A program that was killed by a signal has no exit code."""
+
+    exited: bool
+    exitcode: _Int = -1
+    out: str = Field("", alias="out-data")
+    err: str = Field("", alias="err-data")
+
+
+A = TypeVar("A", bound=_Answer)
+
+
+def answer(command: str, text: str, model: type[A]) -> A:
+    """Return what the guest answered to a command. Raises HypervisorError if it is an error, or no such answer."""
+    try:
+        found = guest_object(text, LONGEST)
+    except HypervisorError as error:
+        raise HypervisorError(f"the guest {error} to {command}") from None
+    if "error" in found:
+        refusal = found["error"]
+        said = refusal.get("desc") if isinstance(refusal, dict) else refusal
+        raise HypervisorError(
+            f"the guest refused {command}: {printable(said, _TOLD) if isinstance(said, str) else shown(said)}"
+        )
+    try:
+        return model.model_validate(found.get("return"))
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "answer"
+        raise HypervisorError(f"the guest's answer to {command} cannot be read: {where}: {first['msg']}") from None
+
+
+def output(ended: Status, said: str) -> str:
+    """Return what a program printed. Raises HypervisorError if it failed; `said` is its command line."""
+    out, err = (_decoded(text, said) for text in (ended.out, ended.err))
+    if ended.exitcode:
+        last = (err or out).strip()[-_TOLD:]
+        raise HypervisorError(f"{said!r} failed in the guest ({ended.exitcode}): {printable(last, _TOLD)}")
+    return out
+
+
+def synchronised(text: str, mark: int) -> bool:
+    """Whether this is the answer to `guest-sync-delimited` with that mark, and not what is left of other talk."""
+    try:
+        found = guest_object(text, 1024).get("return")
+    except HypervisorError:
+        return False
+    return type(found) is int and found == mark
+
+
+def _decoded(text: str, said: str) -> str:
+    try:
+        return base64.b64decode(text, validate=True).decode(errors="replace")
+    except (binascii.Error, ValueError):
+        raise HypervisorError(f"what {said!r} printed in the guest is no base64") from None

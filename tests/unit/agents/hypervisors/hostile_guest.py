@@ -1,0 +1,87 @@
+"""Guests whose agents answer whatever somebody wants: a unix socket as QEMU's, and a stand-in for libvirt's door."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.hypervisors.libvirt.connection import Connection
+from agents.hypervisors.libvirt.guest_agent import DomainAgent
+from agents.hypervisors.qemu.guest_agent import GuestAgent
+
+UUID = "6f9619ff-8b86-5011-b42d-00c04fc964ff"
+_PIECE = 1 << 16  # bytes: what is on its way is not all in our own memory
+PID = b'{"return": {"pid": 7}}\n'
+
+
+@dataclass
+class HostileSocket:
+    """Answers `guest-sync-delimited` (with `sync` in front, and not at all if `deaf`), then each request with the next
+    of `answers`; when there is no more it is silent, or hangs up."""
+
+    answers: Sequence[bytes]
+    sync: bytes = b""
+    deaf: bool = False
+    hangs_up: bool = False
+    delay: float = 0.0
+    closed: int = 0
+    met: int = 0
+
+    async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.met += 1
+        try:
+            await self._talk(reader, writer)
+            if not self.hangs_up:
+                while await reader.read(4096):
+                    pass
+        except (OSError, EOFError):
+            pass
+        finally:
+            self.closed += 1
+            writer.transport.abort()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\xff")
+        asked = json.JSONDecoder().raw_decode((await reader.readuntil(b"}}")).decode())[0]
+        writer.write(self.sync)
+        if not self.deaf:
+            writer.write(b"\xff" + json.dumps({"return": asked["arguments"]["id"]}).encode() + b"\n")
+        for one in self.answers:
+            await reader.readuntil(b"\n")
+            await asyncio.sleep(self.delay)
+            for at in range(0, len(one), _PIECE):
+                writer.write(one[at : at + _PIECE])
+                await writer.drain()
+
+
+class HostileDomain(Connection):
+    """A stand-in for libvirt's door, which hands over the guest's words as they are."""
+
+    def __init__(self, answers: Sequence[bytes], delay: float = 0.0) -> None:
+        super().__init__("stand-in")
+        self._answers, self._delay = list(answers), delay
+
+    async def ask(self, uuid: str, request: str, seconds: int) -> str:
+        await asyncio.sleep(self._delay)
+        if not self._answers:
+            await asyncio.Event().wait()
+        return self._answers.pop(0).decode(errors="replace")
+
+
+async def asked_by_socket(guest: HostileSocket, folder: Path, seconds: float) -> str:
+    """What the driver `qemu` makes of it; every connection is closed when this returns."""
+    path = folder / "agent"
+    path.unlink(missing_ok=True)
+    async with await asyncio.start_unix_server(guest.meet, path):
+        try:
+            return await GuestAgent("vm1", path).run("true", seconds=seconds)
+        finally:
+            async with asyncio.timeout(10):
+                while guest.closed < guest.met:  # noqa: ASYNC110 - it is counted
+                    await asyncio.sleep(0.001)
+
+
+async def asked_by_libvirt(answers: Sequence[bytes], seconds: float, delay: float = 0.0) -> str:
+    """What the driver `libvirt` makes of it."""
+    return await DomainAgent("vm1", UUID, HostileDomain(answers, delay)).run("true", seconds=seconds)
