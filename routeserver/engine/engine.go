@@ -28,6 +28,7 @@ type Config struct {
 	RouterID  [4]byte
 	ClusterID [4]byte
 	MaxRoutes int           // that one peer may announce; 0: no bound
+	LimitHold time.Duration // how long an endpoint over its limit stays in quarantine at least
 	StaleTime time.Duration // how long the routes of a peer that restarts are kept at most; 0: they are not
 
 	// LongLived is how long routes of a family are kept after that at most, as the least preferred; 0: they are not.
@@ -58,6 +59,7 @@ type Engine struct {
 	watchers  map[*Watcher]struct{}
 	feeds     []*Feed
 	tallies   map[string]*Tally
+	holds     map[string]*hold // of endpoints over their limit
 	durations durations
 	counters  Counters
 	onChange  func(set *ruleset.Set, peers []string)
@@ -104,7 +106,7 @@ func (p *Peer) Config() ruleset.Peer { return p.config }
 func New(c Config, store *ruleset.Store, onChange func(set *ruleset.Set, peers []string)) (*Engine, error) {
 	e := &Engine{
 		Config: c, Events: NewLog(), watchers: map[*Watcher]struct{}{}, set: ruleset.Empty(), store: store, table: rib.NewTable(),
-		peers: map[string]*Peer{}, lost: map[string]*lost{}, history: newHistory(), tallies: map[string]*Tally{}, onChange: onChange, changed: make(chan struct{}),
+		peers: map[string]*Peer{}, lost: map[string]*lost{}, history: newHistory(), tallies: map[string]*Tally{}, holds: map[string]*hold{}, onChange: onChange, changed: make(chan struct{}),
 	}
 	set, err := store.Load()
 	if err != nil {

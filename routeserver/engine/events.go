@@ -2,12 +2,18 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
-// logSize is how many events are kept.
-const logSize = 1000
+// logSize is how many events are kept, and eventText how many bytes of the text of one.
+const logSize, eventText = 1000, 1000
+
+// flapsTold is how many of a peer's sessions are told of one by one before they are gathered as in AddOften.
+const flapsTold = 5
 
 // Event is something that operators want to know. Seq grows by one with each.
 type Event struct {
@@ -18,7 +24,8 @@ type Event struct {
 	Text string    `json:"text"`
 }
 
-// Log keeps the last events and wakes those who wait for the next.
+// Log keeps the last events and wakes those who wait for the next. Each peer, and the route server itself, has a share of
+// it that no other's events push out (see fair).
 type Log struct {
 	mu     sync.Mutex
 	events []Event
@@ -35,6 +42,7 @@ type hush struct{ kind, peer, reason string }
 
 // repeats are what was not told of, and the last of them.
 type repeats struct {
+	told  int // one by one
 	times int
 	text  string
 }
@@ -43,18 +51,27 @@ type repeats struct {
 func NewLog() *Log { return &Log{more: make(chan struct{}), hushed: map[hush]*repeats{}} }
 
 // AddOften is Add for what a peer can bring about with every message: the first is told of at once, those of the next
-// while in one event at its end. So a peer that misbehaves does not push out what others have done.
-func (l *Log) AddOften(kind, peer, reason, text string) {
+// while in one event at its end. So a peer that misbehaves does not push out what it did before.
+func (l *Log) AddOften(kind, peer, reason, text string) { l.addAfter(1, kind, peer, reason, text) }
+
+// addAfter is AddOften with so many told of at once.
+func (l *Log) addAfter(told int, kind, peer, reason, text string) {
 	h := hush{kind, peer, reason}
+	text = clipped(text)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r := l.hushed[h]; r != nil {
-		r.times, r.text = r.times+1, text
+	r := l.hushed[h]
+	if r == nil {
+		r = &repeats{}
+		l.hushed[h] = r
+		time.AfterFunc(quiet, func() { l.resume(h) })
+	}
+	if r.told < told {
+		r.told++
+		l.add(kind, peer, text)
 		return
 	}
-	l.hushed[h] = &repeats{}
-	l.add(kind, peer, text)
-	time.AfterFunc(quiet, func() { l.resume(h) })
+	r.times, r.text = r.times+1, text
 }
 
 // resume tells of what was not told of, and begins another while, or is done with it.
@@ -71,7 +88,7 @@ func (l *Log) resume(h hush) {
 		text = fmt.Sprintf("%s; and %d more like this within %s", text, r.times-1, quiet)
 	}
 	l.add(h.kind, h.peer, text)
-	l.hushed[h] = &repeats{}
+	l.hushed[h] = &repeats{told: r.told}
 	time.AfterFunc(quiet, func() { l.resume(h) })
 }
 
@@ -79,17 +96,46 @@ func (l *Log) resume(h hush) {
 func (l *Log) Add(kind, peer, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.add(kind, peer, text)
+	l.add(kind, peer, clipped(text))
+}
+
+// clipped bounds a text that repeats what a peer has said, such as the route targets of a route.
+func clipped(text string) string {
+	if len(text) <= eventText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:eventText], "") + "…"
 }
 
 func (l *Log) add(kind, peer, text string) {
 	l.seq++
 	if len(l.events) >= 2*logSize {
-		l.events = append([]Event(nil), l.events[logSize:]...)
+		l.events = fair(l.events, logSize)
 	}
 	l.events = append(l.events, Event{l.seq, time.Now().UTC(), kind, peer, text})
 	close(l.more)
 	l.more = make(chan struct{})
+}
+
+// fair leaves so many events, those of every source that has no more than its share, and the last of the others: what one
+// source does, however often, costs only its own history.
+func fair(events []Event, most int) []Event {
+	left := map[string]int{} // of each source
+	for _, e := range events {
+		left[e.Peer]++
+	}
+	share, room, sources := 1, most, len(left) // at least one each
+	for _, n := range slices.Sorted(maps.Values(left)) {
+		share = max(share, room/sources)
+		room, sources = room-min(n, share), sources-1
+	}
+	kept := make([]Event, 0, 2*most)
+	for _, e := range events {
+		if left[e.Peer]--; left[e.Peer] < share {
+			kept = append(kept, e)
+		}
+	}
+	return kept
 }
 
 // After gives the events after a sequence number that are still there, and a channel that is closed at the next one.

@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"weft/routeserver/wire"
 )
 
 func TestWhatHappensOverAndOverIsToldInOneEvent(t *testing.T) {
@@ -48,4 +51,56 @@ func TestWhatHappensOverAndOverIsToldInOneEvent(t *testing.T) {
 		}
 		time.Sleep(2 * quiet)
 	})
+}
+
+// What one peer does, however often and in how many ways, pushes out none of what others have done.
+func TestNobodyPushesOutAnothersHistory(t *testing.T) {
+	l := NewLog()
+	for peer := range 200 {
+		for n := range 3 {
+			l.Add("session-up", fmt.Sprintf("pe%d", peer), fmt.Sprint(n))
+		}
+	}
+	long := strings.Repeat("x", 20_000)
+	for n := range 20_000 {
+		l.Add("limit", "loud", long[:n])
+	}
+	kept := map[string]int{}
+	last, size := uint64(0), 0
+	events, _ := l.After(0)
+	for _, e := range events {
+		if e.Seq <= last {
+			t.Fatal("events are not in order")
+		}
+		last, size = e.Seq, size+len(e.Text)
+		kept[e.Peer]++
+	}
+	for peer := range 200 {
+		if n := kept[fmt.Sprintf("pe%d", peer)]; n != 3 {
+			t.Errorf("%d events of pe%d are left", n, peer)
+		}
+	}
+	if len(events) > 2*logSize || size > 2*logSize*2*eventText || kept["loud"] < logSize/4 || last != 20_600 {
+		t.Errorf("%d events of %d bytes, %d of the loud peer; the last is %d", len(events), size, kept["loud"], last)
+	}
+}
+
+// A peer whose session goes up and down without end is told of a few times one by one, and then in one event.
+func TestFlapsAreGathered(t *testing.T) {
+	e, p, _ := limited(t)
+	peer := p.Config()
+	for range 1000 {
+		e.Down(p, "it flaps")
+		p = e.Up(peer, [4]byte{10, 0, 0, 1}, [wire.Families]bool{wire.VPLS: true})
+	}
+	events, _ := e.Events.After(0)
+	flaps := 0
+	for _, event := range events {
+		if event.Peer == peer.Name {
+			flaps++
+		}
+	}
+	if flaps > 2*flapsTold+2 {
+		t.Errorf("%d events of 1000 flaps", flaps)
+	}
 }

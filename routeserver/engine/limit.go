@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"weft/routeserver/rib"
 	"weft/routeserver/ruleset"
@@ -14,7 +15,7 @@ func (e *Engine) judge(set *ruleset.Set, g *rib.Group) (site string, reason rib.
 	case reason != "":
 	case g.Odd != "":
 		reason = g.Odd
-	case overloaded(set.Site(site), e.table.Load(site)):
+	case e.table.Exceeds(site, most(set.Site(site))):
 		reason = rib.Limit
 	}
 	return site, reason
@@ -40,18 +41,48 @@ func most(s *ruleset.Site) rib.Load {
 	return most
 }
 
-func overloaded(s *ruleset.Site, has rib.Load) bool { return has.Over(most(s)) }
-
 // unlock ends what may have changed how many routes endpoints have.
 func (e *Engine) unlock() {
 	e.enforce(nil)
 	e.mu.Unlock()
 }
 
+// hold is how long an endpoint that was over its limit stays in quarantine, whatever it has.
+type hold struct {
+	timer *time.Timer
+	over  func()
+}
+
+// settleHold begins the hold of an endpoint that has come to be over its limit, and readmits it when it has eased and the hold
+// is over. So routes that come and go around the limit take those of the whole endpoint to and fro once in that time only.
+func (e *Engine) settleHold(name string) {
+	h := e.holds[name]
+	switch over := e.table.Over(name); {
+	case !over && h != nil:
+		h.timer.Stop()
+		delete(e.holds, name)
+	case over && h == nil && e.table.Eased(name):
+		e.table.Readmit(name)
+	case over && h == nil && e.LimitHold > 0:
+		h = &hold{}
+		h.over = func() {
+			e.mu.Lock()
+			defer e.unlock()
+			if e.holds[name] == h {
+				delete(e.holds, name)
+				e.table.Readmit(name)
+			}
+		}
+		h.timer = time.AfterFunc(e.LimitHold, h.over)
+		e.holds[name] = h
+	}
+}
+
 // enforce quarantines all routes of endpoints that have come to have too many, and accepts them again when they have not.
 func (e *Engine) enforce(t *transaction) {
 	for _, name := range e.table.Crossed() {
 		site := e.set.Site(name)
+		e.settleHold(name)
 		if site == nil {
 			continue
 		}
@@ -76,6 +107,6 @@ func (e *Engine) enforce(t *transaction) {
 		case most == rib.Load{}:
 			text = fmt.Sprintf("endpoint %s has no limit any more: its routes are accepted again", name)
 		}
-		e.Events.Add("limit", site.Peer, text)
+		e.Events.AddOften("limit", site.Peer, fmt.Sprintf("%s over: %v", name, e.table.Over(name)), text)
 	}
 }

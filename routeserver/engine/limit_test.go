@@ -112,3 +112,76 @@ func TestALimitedEndpointDoesNotBlink(t *testing.T) {
 		t.Errorf("with a higher limit: %+v", receipt)
 	}
 }
+
+// One route that comes and goes around the limit takes all routes of its endpoint away from everybody else once, not each
+// time; and they are back when the hold is over and the endpoint has few enough.
+func TestRoutesThatComeAndGoAroundTheLimitTakeTheOthersAlongOnce(t *testing.T) {
+	e, p, other := limited(t)
+	e.LimitHold = time.Minute
+	expire := func() { // as the timer does
+		e.mu.Lock()
+		h := e.holds["e0"]
+		e.mu.Unlock()
+		if h == nil || !h.timer.Stop() {
+			t.Fatal("there is no hold")
+		}
+		h.over()
+	}
+	says(t, e, p, 1, "ab", "")
+	before := e.Counters()
+	for range 500 {
+		says(t, e, p, 1, "c", "")
+		says(t, e, p, 1, "", "c")
+	}
+	after := e.Counters()
+	if sent := after.SentAnnounced + after.SentWithdrawn - before.SentAnnounced - before.SentWithdrawn; sent > 10 {
+		t.Errorf("500 times to and fro: %d routes were announced or withdrawn", sent)
+	}
+	if n := holds(e, other.Name, "e0"); n != 0 {
+		t.Errorf("%d routes are sent during the hold", n)
+	}
+	if events, _ := e.Events.After(0); len(events) > 10 {
+		t.Errorf("%d events", len(events))
+	}
+	expire()
+	if n := holds(e, other.Name, "e0"); n != 2 {
+		t.Errorf("%d routes are sent after the hold", n)
+	}
+	says(t, e, p, 1, "c", "")
+	expire()
+	if n := holds(e, other.Name, "e0"); n != 0 {
+		t.Errorf("%d routes are sent after the hold of an endpoint that is over its limit still", n)
+	}
+	says(t, e, p, 1, "", "c")
+	if n := holds(e, other.Name, "e0"); n != 2 {
+		t.Errorf("%d routes are sent when it is not any more", n)
+	}
+	says(t, e, p, 1, "c", "")
+	raised := e.Set().Site("e0").Endpoint
+	raised.MaxRoutes = 3
+	if _, err := e.Change(&ruleset.Change{Base: 1, Generation: 2, Ops: []ruleset.Operation{{Op: ruleset.SetEndpoint, Endpoint: &raised}}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := holds(e, other.Name, "e0"); n != 3 || len(e.holds) > 0 {
+		t.Errorf("with a higher limit, %d routes are sent, and %d holds are left", n, len(e.holds))
+	}
+}
+
+// A limit of twenty is left behind at eighteen.
+func TestAnEndpointIsReadmittedAtNineTenthsOfItsLimit(t *testing.T) {
+	e, p, other := limited(t)
+	raised := e.Set().Site("e0").Endpoint
+	raised.MaxRoutes = 20
+	if _, err := e.Change(&ruleset.Change{Base: 1, Generation: 2, Ops: []ruleset.Operation{{Op: ruleset.SetEndpoint, Endpoint: &raised}}}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, e, p, 1, "abcdefghijklmnopqrstu", "")
+	for _, c := range []struct {
+		gone string
+		sent int
+	}{{"a", 0}, {"b", 0}, {"c", 18}} {
+		if says(t, e, p, 1, "", c.gone); holds(e, other.Name, "e0") != c.sent {
+			t.Errorf("after %q is withdrawn, %d routes are sent, not %d", c.gone, holds(e, other.Name, "e0"), c.sent)
+		}
+	}
+}

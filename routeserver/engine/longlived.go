@@ -52,7 +52,7 @@ func (e *Engine) prolong(peer string, l *lost, f wire.Family) {
 	if gone := before - len(k.routes); gone > 0 {
 		text += fmt.Sprintf(", others (%d) are withdrawn (NO_LLGR)", gone)
 	}
-	e.Events.Add("long-lived-stale", peer, text)
+	e.Events.AddOften("long-lived-stale", peer, "begins "+f.String(), text)
 }
 
 // markStale gives routes the community LLGR_STALE, which makes them another group's; those with NO_LLGR go.
@@ -98,7 +98,7 @@ func (e *Engine) lapse(peer string, f wire.Family, k *kept) {
 	if e.keptOf(peer, f) != k {
 		return
 	}
-	e.Events.Add("long-lived-stale", peer, fmt.Sprintf("the time of %s is over; its %s routes (%d) that are still stale are withdrawn", peer, f, len(k.routes)))
+	e.Events.AddOften("long-lived-stale", peer, "ends "+f.String(), fmt.Sprintf("the time of %s is over; its %s routes (%d) that are still stale are withdrawn", peer, f, len(k.routes)))
 	k.until = now()
 	e.sweep(nil, peer, f, k.routes)
 	if l := e.lost[peer]; l != nil {

@@ -155,7 +155,7 @@ func (e *Engine) Expire(peer string, until time.Time) {
 	}
 	e.settleLost(peer, l)
 	if gone > 0 {
-		e.Events.Add("stale", peer, fmt.Sprintf("%s is not back in time; its routes (%d) are withdrawn", peer, gone))
+		e.Events.AddOften("stale", peer, "", fmt.Sprintf("%s is not back in time; its routes (%d) are withdrawn", peer, gone))
 	}
 }
 

@@ -37,7 +37,7 @@ func (e *Engine) Establish(peer ruleset.Peer, open *wire.Open, opening Opening) 
 	e.peers[name] = p
 	p.tally.Sessions++
 	e.feedUp(p)
-	e.Events.Add("session-up", name, fmt.Sprintf("session with %s is established", name))
+	e.Events.addAfter(flapsTold, "session-up", name, "", fmt.Sprintf("session with %s is established", name))
 	if p.Families[wire.RTC] {
 		e.constrain(p)
 	}
@@ -110,7 +110,7 @@ func (e *Engine) down(p *Peer, why string, graceful bool) (complete bool) {
 	if kept > 0 {
 		text += fmt.Sprintf("; its routes (%d) are kept until %s at most", kept, e.staleOf(p.Name).Until.UTC().Format(time.RFC3339))
 	}
-	e.Events.Add("session-down", p.Name, text)
+	e.Events.addAfter(flapsTold, "session-down", p.Name, "", text)
 	e.forgetTally(p.Name)
 	return complete
 }

@@ -23,6 +23,7 @@ type Snapshot struct {
 	Constrains bool     // the peer asks for route targets (RFC 4684)
 	Settled    bool     // and has asked
 	Asked      []string // NLRIs
+	Held       []string // endpoints that stay in quarantine for a while after they were over their limit
 }
 
 // Snapshot looks at everything at once, in no order.
@@ -30,6 +31,9 @@ func (e *Engine) Snapshot(peer string) Snapshot {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := Snapshot{At: now().UTC(), Set: e.set}
+	if e.LimitHold > 0 {
+		s.Held = e.table.Overloaded()
+	}
 	if p := e.peers[peer]; p != nil {
 		s.Up, s.Families, s.External, s.LongLived = true, p.Families, p.Queue.Kind.External, p.restart.LongLived
 		if m := p.membership; m != nil {

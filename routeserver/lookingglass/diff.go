@@ -130,7 +130,7 @@ func (m *model) rivals() map[string][]claim {
 	}
 	rivals, owned := map[string][]claim{}, map[string]bool{}
 	for _, c := range claims {
-		if load.over(c.endpoint) {
+		if load.over(c.endpoint) || slices.Contains(m.snapshot.Held, c.endpoint.Name) {
 			continue
 		}
 		key := c.family.String() + c.family.Key(c.nlri)

@@ -29,7 +29,8 @@ type load struct {
 	routes int
 	macs   map[string]int // and in how many routes each is; nil: they are not counted
 	most   Load
-	over   bool
+	over   bool // and it stays so until Readmit, or until it may have another number
+	eased  bool // it is over its limit no more, by a margin
 }
 
 func (s *load) has() Load { return Load{s.routes, len(s.macs)} }
@@ -73,12 +74,22 @@ func (l *loads) addAll(site string, g *Group, n int) {
 	}
 }
 
+// look takes note of a site that comes to be over its limit, or comes to have nine tenths of it or less again.
 func (l *loads) look(site string, s *load) {
-	if over := s.has().Over(s.most); over != s.over {
-		s.over = over
+	switch has := s.has(); {
+	case s.over:
+		if eased := !has.Over(s.most.margin()); eased != s.eased {
+			s.eased = eased
+			l.crossed[site] = struct{}{}
+		}
+	case has.Over(s.most):
+		s.over = true
 		l.crossed[site] = struct{}{}
 	}
 }
+
+// margin is nine tenths of a limit, or all of one below ten.
+func (l Load) margin() Load { return Load{l.Routes - l.Routes/10, l.MACs - l.MACs/10} }
 
 // Limit sets what a site of a peer may have. The site is among those that Crossed gives.
 func (t *Table) Limit(site, peer string, most Load) {
@@ -87,7 +98,7 @@ func (t *Table) Limit(site, peer string, most Load) {
 		return
 	}
 	if s == nil || (s.macs == nil) != (most.MACs == 0) {
-		s = &load{over: s != nil && s.over}
+		s = &load{}
 		if most.MACs > 0 {
 			s.macs = map[string]int{}
 		}
@@ -100,8 +111,9 @@ func (t *Table) Limit(site, peer string, most Load) {
 			}
 		}
 	}
-	s.most = most
-	t.loads.look(site, s)
+	if s.most != most {
+		s.most, s.over, s.eased = most, s.has().Over(most), false
+	}
 	t.loads.crossed[site] = struct{}{} // its routes were judged before they were counted
 	if most == (Load{}) {
 		delete(t.loads.of, site)
@@ -122,7 +134,44 @@ func (t *Table) Over(site string) bool {
 	return s != nil && s.over
 }
 
-// Crossed gives the sites that came to be over their limit, or are not any more, since it was last asked.
+// Exceeds says whether a site has more than it would have to have with a limit: with its own one, whether it is over that.
+func (t *Table) Exceeds(site string, most Load) bool {
+	s := t.loads.of[site]
+	switch {
+	case s == nil:
+		return false
+	case s.most == most:
+		return s.over
+	}
+	return s.has().Over(most)
+}
+
+// Eased says whether a site that is over its limit could be readmitted: it has nine tenths of it or less.
+func (t *Table) Eased(site string) bool {
+	s := t.loads.of[site]
+	return s != nil && s.over && s.eased
+}
+
+// Readmit says that a site that has eased is over its limit no more. Crossed gives it.
+func (t *Table) Readmit(site string) {
+	if t.Eased(site) {
+		s := t.loads.of[site]
+		s.over, s.eased = false, false
+		t.loads.crossed[site] = struct{}{}
+	}
+}
+
+// Overloaded lists the sites that are over their limit.
+func (t *Table) Overloaded() (sites []string) {
+	for site, s := range t.loads.of {
+		if s.over {
+			sites = append(sites, site)
+		}
+	}
+	return sites
+}
+
+// Crossed gives the sites that came to be over their limit, have eased, or were readmitted since it was last asked.
 func (t *Table) Crossed() []string {
 	if len(t.loads.crossed) == 0 {
 		return nil

@@ -27,6 +27,7 @@ type Config struct {
 	HoldTime     time.Duration // offered; the shorter of the two sides' counts
 	ConnectRetry time.Duration
 	IdleHold     time.Duration // how long a peer waits after an error, doubled with each in a row; 0: it does not
+	ConnectRate  float64       // connections per second that a peer may open, and ten times that at once; 0: any number
 	SendHold     time.Duration // how long a peer may take nothing (RFC 9687)
 	Keys         Keys          // of neighbours that must sign their segments; Rekey changes them
 	Told         Keys          // the same, by the controller; Tell changes them, and who is in both has those of Keys
@@ -159,8 +160,14 @@ func (s *Server) accepted(conn net.Conn) {
 		return
 	}
 	s.mu.Lock()
-	idle := s.slot(peer.Name).idle()
+	slot := s.slot(peer.Name)
+	idle, paced := slot.idle(), slot.pace.Allow()
 	s.mu.Unlock()
+	if !paced {
+		s.engine.Events.AddOften("connections", peer.Name, "", fmt.Sprintf("%s opens more than %g connections per second: the others are refused", peer.Name, s.ConnectRate))
+		reject(conn)
+		return
+	}
 	if idle {
 		s.log.Debug("a peer comes again too soon after an error", "peer", peer.Name)
 		reject(conn)
@@ -203,7 +210,7 @@ func (s *Server) start(peer ruleset.Peer, conn net.Conn, outgoing bool) *connect
 // slot is called with the lock held.
 func (s *Server) slot(name string) *slot {
 	if s.slots[name] == nil {
-		s.slots[name] = &slot{since: time.Now()}
+		s.slots[name] = newSlot(s.ConnectRate)
 	}
 	return s.slots[name]
 }

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"weft/routeserver/wire"
 )
 
@@ -36,6 +38,16 @@ type slot struct {
 	since     time.Time
 	lastError error
 	damping   damping
+	pace      *rate.Limiter // of the peer's connections
+}
+
+// newSlot is one for a peer that may open so many connections per second, and ten times that at once; 0: any number.
+func newSlot(perSecond float64) *slot {
+	pace := rate.NewLimiter(rate.Inf, 0)
+	if perSecond > 0 {
+		pace = rate.NewLimiter(rate.Limit(perSecond), max(1, int(10*perSecond)))
+	}
+	return &slot{since: time.Now(), pace: pace}
 }
 
 func (s *slot) add(c *connection) {

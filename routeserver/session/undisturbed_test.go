@@ -107,3 +107,25 @@ func TestConnectionsThatSayNothingAreFew(t *testing.T) {
 	b.Until("the end of most of them", func() bool { return runtime.NumGoroutine() < routines+20 })
 	r.dial(t, "13")
 }
+
+// A PE that opens and closes sessions as fast as it can is refused most of them, and that is one event.
+func TestSessionsThatFlapArePaced(t *testing.T) {
+	r := start(t, session.Config{ConnectRate: 1})
+	s := newStorm(t, r.remote, 4)
+	s.rage(300)
+	if s.established < 5 || s.established > 100 { // a slow machine takes its time
+		t.Errorf("%d of 300 connections became sessions", s.established)
+	}
+	events, _ := r.Events.After(0)
+	kinds := map[string]int{}
+	for _, e := range events {
+		if e.Peer == "c" {
+			kinds[e.Kind]++
+		}
+	}
+	if kinds["connections"] == 0 || len(events) > 100 {
+		t.Errorf("%d events: %v", len(events), kinds)
+	}
+	time.Sleep(1100 * time.Millisecond)
+	r.dial(t, "13")
+}

@@ -73,6 +73,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	hold := f.Duration("hold-time", 90*time.Second, "BGP hold `time` to offer, at least 3s")
 	retry := f.Duration("connect-retry", 30*time.Second, "`time` between attempts to connect, with --active")
 	idle := f.Duration("idle-hold", time.Second, "`time` for which a peer gets no new connection after an error of its own, twice as long after each in a row, at most 1m; 0: none")
+	connects := f.Float64("connect-rate", 2, "`connections` per second that a peer may open, and ten times that at once; 0: any number")
 	active := f.Bool("active", false, "also open connections to the peers, rather than only accept them")
 	peerPort := f.Uint("peer-port", 179, "`port` to connect to, with --active")
 	restart := f.Duration("restart-time", time.Minute, "`time` that PEs are asked to keep our routes for while we restart (RFC 4724), at most 4095s; 0: no graceful restart, on either side")
@@ -83,6 +84,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	hops := f.Int("ttl-security", 0, "accept packets only from neighbours within this many `hops` (GTSM, RFC 5082), who have to send with TTL 255; 0: off, and neighbours, external ones too, may be any number of hops away")
 	farewell := f.String("shutdown-text", "", "`text` of at most 255 bytes that neighbours are told at the end (RFC 9003; default: the route server stops)")
 	maxRoutes := f.Int("max-routes", 100000, "end the session of a peer that announces more `routes` than this; 0: no bound")
+	limitHold := f.Duration("limit-hold", 30*time.Second, "`time` for which an endpoint with more routes or MACs than it may have stays in quarantine at least, at most 1h")
 	var stations []string
 	f.Func("bmp", "tell the BMP station at `host:port` about sessions and routes (RFC 7854, RFC 8671); may be given several times", func(text string) error {
 		stations = append(stations, text)
@@ -109,7 +111,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	o := &options{state: *state, passwords: *passwords, confirmWait: *wait, lease: *lease, twin: *twin, stations: stations}
 	o.engine.Name, o.engine.ASN, o.engine.MaxRoutes = *name, uint32(*asn), *maxRoutes
 	o.session.Active, o.session.HoldTime, o.session.ConnectRetry = *active, *hold, *retry
-	o.session.IdleHold = *idle
+	o.session.IdleHold, o.session.ConnectRate, o.engine.LimitHold = *idle, *connects, *limitHold
 	o.session.RestartTime, o.session.Deferral, o.engine.StaleTime = *restart, *deferral, *stale
 	if *restart == 0 {
 		o.engine.StaleTime = 0
@@ -143,6 +145,10 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil, fmt.Errorf("--connect-retry %s is less than a second", *retry)
 	case *idle < 0 || *idle > time.Minute:
 		return nil, fmt.Errorf("--idle-hold %s is not between 0 and 1m", *idle)
+	case !(*connects >= 0 && *connects <= 1000):
+		return nil, fmt.Errorf("--connect-rate %g is not between 0 and 1000", *connects)
+	case *limitHold < 0 || *limitHold > time.Hour:
+		return nil, fmt.Errorf("--limit-hold %s is not between 0 and 1h", *limitHold)
 	case *restart != 0 && (*restart < time.Second || *restart > wire.MaxRestart):
 		return nil, fmt.Errorf("--restart-time %s is not between 1s and %ds, nor 0", *restart, wire.MaxRestart/time.Second)
 	case *stale < 0 || *stale > time.Hour:
