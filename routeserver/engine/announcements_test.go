@@ -49,6 +49,7 @@ func (w *world) announces(s *speaker) string {
 		s.send(s.update(list, rts, bad))
 		for _, o := range list {
 			w.unsay(s.name, o.route)
+			s.murky[o.route] = true
 		}
 		return fmt.Sprintf("%s announces %v %s", s.name, texts(list), why)
 	}
@@ -61,6 +62,7 @@ func (w *world) announces(s *speaker) string {
 		s.send(s.update(list, rts, how, loop))
 		for _, o := range list {
 			w.unsay(s.name, o.route)
+			s.murky[o.route] = true
 		}
 		return fmt.Sprintf("%s announces %v in a loop", s.name, texts(list))
 	}
@@ -74,6 +76,9 @@ func (w *world) say(s *speaker, list []offer, rts []string, how along) {
 	for _, o := range list {
 		if !s.families[o.family] {
 			continue
+		}
+		if a, there := w.said[s.name][o.route]; there && o.family == wire.VPLS && a.text != o.text {
+			s.replace(o.route, a.text, o.text)
 		}
 		delete(w.stale[s.name], o.route)
 		delete(s.again[o.family], o.route)
@@ -121,10 +126,14 @@ func (w *world) withdraw() string {
 	keys := sortedKeys(w.said[s.name])
 	if len(keys) == 0 || w.r.IntN(4) == 0 {
 		i := w.anySite(s.name)
-		list := w.anyRoutes(i, i)
+		list := slices.DeleteFunc(w.anyRoutes(i, i), func(o offer) bool { // what is in quarantine there is not known here
+			return o.family == wire.VPLS && s.murky[o.route] && w.said[s.name][o.route].text != o.text
+		})
 		s.withdraw(list)
 		for _, o := range list {
-			if a, there := w.said[s.name][o.route]; there && a.text == o.text { // another label block is another route
+			if a := w.said[s.name][o.route]; a.text != o.text && s.replaced[o.route][o.text] {
+				delete(s.replaced[o.route], o.text) // late: the label block that took its place stays
+			} else {
 				w.unsay(s.name, o.route)
 			}
 		}

@@ -35,6 +35,7 @@ func (e *Engine) Establish(peer ruleset.Peer, open *wire.Open, opening Opening) 
 	}
 	p.Queue.Kind = e.Neighbour(peer, open).Kind()
 	e.peers[name] = p
+	e.table.In(name).Renew()
 	p.tally.Sessions++
 	e.feedUp(p)
 	e.Events.addAfter(flapsTold, "session-up", name, "", fmt.Sprintf("session with %s is established", name))

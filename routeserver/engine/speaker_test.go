@@ -32,6 +32,9 @@ type speaker struct {
 	spent   [wire.Families]bool            // and their time is over
 	again   [wire.Families]map[string]bool // routes that it has not said again since its enhanced refresh began
 
+	replaced map[string]map[string]bool // label blocks that others have taken the place of, by route
+	murky    map[string]bool            // routes that it announced in ways that nobody was told of
+
 	constrains, settled, spoil bool // speaks RT-Constrain; has said what it wants; sends malformed UPDATEs
 	wishes                     map[wish]bool
 }
@@ -42,6 +45,7 @@ func newSpeaker(t testing.TB, e *Engine, name string, families [wire.Families]bo
 	s := &speaker{
 		t: t, engine: e, name: name, families: families, constrains: families[wire.RTC], wishes: map[wish]bool{},
 		rib: map[string]entry{}, remnants: map[string]bool{}, fading: map[string]bool{},
+		replaced: map[string]map[string]bool{}, murky: map[string]bool{},
 	}
 	open, err := (&wire.Open{ASN: config.ASN, HoldTime: 90, ID: address, Families: families}).Message()
 	if err != nil {
@@ -124,7 +128,19 @@ func spoilt(message []byte) []byte {
 	return message
 }
 
+// replace takes note of a label block in the place of another.
+func (s *speaker) replace(route, old, present string) {
+	if s.replaced[route] == nil {
+		s.replaced[route] = map[string]bool{}
+	}
+	s.replaced[route][old] = true
+	delete(s.replaced[route], present)
+}
+
 func (s *speaker) withdraw(list []offer) {
+	if len(list) == 0 {
+		return
+	}
 	f := list[0].family
 	unreach, err := bgp.NewPathAttributeMpUnreachNLRI(bgp.NewFamily(f.AFI(), f.SAFI()), paths(list))
 	s.check(err)

@@ -24,7 +24,9 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 	u.Attributes.Loop = u.Attributes.Loop || u.Attributes.Loops(string(e.RouterID[:]), string(e.ClusterID[:]))
 	e.counters.Withdrawn += uint64(len(u.Unreach))
 	p.tally.Families[u.UnreachFamily].Withdrawn += uint64(len(u.Unreach))
-	e.remove(in, u.UnreachFamily, u.Unreach, false)
+	if u.UnreachFamily != wire.RTC {
+		e.withdrawals(p, in, u)
+	}
 	if u.EndOfRIB {
 		e.ended(p, u.UnreachFamily)
 	}
@@ -38,7 +40,7 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 		e.counters.Malformed++
 		p.tally.malformed(u)
 		e.Events.AddOften("treat-as-withdraw", p.Name, "", fmt.Sprintf("malformed UPDATE from %s: %s; its routes (%d) are treated as withdrawn", p.Name, u.Malformed, len(u.Reach)))
-		e.remove(in, u.ReachFamily, u.Reach, true)
+		e.remove(in, u.ReachFamily, u.Reach)
 	case len(u.Reach) == 0 || u.ReachFamily == wire.RTC:
 	case !p.Families[u.ReachFamily]:
 		e.counters.Ignored += uint64(len(u.Reach))
@@ -60,19 +62,43 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 	return nil
 }
 
-// remove takes routes out. Whole says that the NLRIs may differ from what is there in all but the key.
-func (e *Engine) remove(in *rib.In, f wire.Family, nlris []string, whole bool) {
+// withdrawals takes out the routes that a peer withdraws. A route's key says which one is meant, whatever else its
+// withdrawal carries (RFC 8277 section 2.4), but for one case: a peer that tells versions of a route apart by the whole
+// NLRI withdraws a version that it has replaced, and the one in force stays. No withdrawal is without effect and without
+// an event.
+func (e *Engine) withdrawals(p *Peer, in *rib.In, u *wire.Update) {
+	f := u.UnreachFamily
+	m := mover{e: e}
+	unknown, late := 0, 0
+	for _, nlri := range u.Unreach {
+		key := f.Key(nlri)
+		switch r := in.Route(f, key); {
+		case r == nil:
+			unknown++
+		case f.Exact() && !wire.SameBlock(nlri, r.NLRI) && in.Late(key, nlri):
+			late++
+		default:
+			e.drop(&m, in, f, key, r)
+		}
+	}
+	m.flush()
+	p.tally.Vain += uint64(unknown + late)
+	if unknown > 0 {
+		e.Events.AddOften("withdrawal-ignored", p.Name, "unknown", fmt.Sprintf("%s withdrew %s route(s) that it has not announced: %d", p.Name, f, unknown))
+	}
+	if late > 0 {
+		e.Events.AddOften("withdrawal-ignored", p.Name, "late", fmt.Sprintf("%s withdrew label block(s) that it had replaced before: %d; those in force stay", p.Name, late))
+	}
+}
+
+// remove takes out the routes that an UPDATE which cannot be read whole was about.
+func (e *Engine) remove(in *rib.In, f wire.Family, nlris []string) {
 	m := mover{e: e}
 	for _, nlri := range nlris {
 		key := f.Key(nlri)
-		r := in.Route(f, key)
-		if r == nil || !whole && f.Stale(nlri, r.NLRI) {
-			if p := e.peers[in.Peer]; p != nil && !whole {
-				p.tally.Vain++
-			}
-			continue
+		if r := in.Route(f, key); r != nil {
+			e.drop(&m, in, f, key, r)
 		}
-		e.drop(&m, in, f, key, r)
 	}
 	m.flush()
 }
@@ -136,6 +162,7 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 				e.table.Unwait(f, key, r)
 			}
 			if f.Exact() && r.NLRI != nlri {
+				in.Replaced(key, r.NLRI, nlri)
 				m.move(r.NLRI, old, nil)
 				m.note(in.Peer, f, nil, r.NLRI)
 				old = nil

@@ -183,6 +183,7 @@ func (w *world) unsay(name, key string) {
 	delete(w.said[name], key)
 	delete(w.stale[name], key)
 	if s := w.speakers[name]; s != nil {
+		delete(s.replaced, key)
 		for f := range wire.Families {
 			delete(s.again[f], key)
 		}

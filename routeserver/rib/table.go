@@ -15,6 +15,8 @@ type In struct {
 	Peer   string
 	routes [wire.Families]map[string]*Route
 	groups map[groupKey]*Group
+
+	replaced map[string][]string // label blocks, by key: versions of present routes that the peer has not withdrawn yet
 }
 
 // Table is all routes that all peers announced.
@@ -166,6 +168,9 @@ func (t *Table) Put(in *In, key string, r *Route, g *Group) {
 func (t *Table) Remove(in *In, key string, r *Route) {
 	g := r.Group
 	delete(in.routes[g.Family], key)
+	if g.Family.Exact() {
+		delete(in.replaced, key)
+	}
 	g.remove(r)
 	t.loads.add(g.Site, g.Family, r.NLRI, -1)
 	t.Tidy(in, g)

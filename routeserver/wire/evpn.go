@@ -1,13 +1,16 @@
 package wire
 
-// EVPN route types with a structure of their own here (RFC 7432, RFC 9136). Others are opaque.
+// EVPN route types with a structure of their own here (RFC 7432, RFC 9136, RFC 9251). Others are opaque.
 const (
 	evpnAutoDiscovery = 1
 	evpnMACIP         = 2
 	evpnMulticast     = 3
 	evpnSegment       = 4
 	evpnPrefix        = 5
-	evpnLastKnown     = 11 // RFC 9251 and others up to here start with an RD
+	evpnSelective     = 6  // Selective Multicast Ethernet Tag
+	evpnJoinSynch     = 7  // Multicast Membership Report Synch
+	evpnLeaveSynch    = 8  // Multicast Leave Synch
+	evpnLastKnown     = 11 // RFC 9572 and others up to here start with an RD
 )
 
 func splitEVPN(buf []byte) (int, bool, bool) {
@@ -46,11 +49,39 @@ func validEVPN(kind byte, v []byte) bool {
 		return len(v) >= 19 && (v[18] == 32 || v[18] == 128) && len(v) == 19+int(v[18])/8
 	case evpnPrefix: // RD 8, ESI 10, tag 4, prefix length 1, prefix and gateway 4+4/16+16, label 3
 		return len(v) == 34 && v[22] <= 32 || len(v) == 58 && v[22] <= 128
+	case evpnSelective, evpnJoinSynch, evpnLeaveSynch:
+		_, ok := multicastKey(kind, v)
+		return ok
 	}
 	return len(v) >= 8
 }
 
-// keyEVPN leaves out what RFC 7432 section 7.2 and RFC 9136 section 3.1 call attributes: ESI, gateway and labels.
+// multicastKey finds where the flags of a route of the types 6 to 8 begin, or in type 8 what is before them: reserved 4,
+// maximum response time 1 (RFC 9251 sections 9.1 to 9.3).
+func multicastKey[T string | []byte](kind byte, v T) (end int, ok bool) {
+	end, rest := 12, 1 // RD 8, tag 4
+	if kind != evpnSelective {
+		end += 10 // ESI
+	}
+	if kind == evpnLeaveSynch {
+		rest += 5
+	}
+	for _, address := range []string{"source", "group", "originator"} { // length in bits 1, address
+		if end >= len(v) {
+			return 0, false
+		}
+		switch bits := v[end]; {
+		case bits == 32 || bits == 128 || bits == 0 && address != "originator": // 0: any
+			end += 1 + int(bits)/8
+		default:
+			return 0, false
+		}
+	}
+	return end, len(v) == end+rest
+}
+
+// keyEVPN leaves out what RFC 7432 section 7, RFC 9136 section 3.1 and RFC 9251 section 9 call attributes (ESI of the types 2
+// and 5, gateway, labels, flags), and the bits beyond a prefix.
 func keyEVPN(nlri string) string {
 	switch nlri[0] {
 	case evpnAutoDiscovery:
@@ -58,11 +89,31 @@ func keyEVPN(nlri string) string {
 	case evpnMACIP:
 		return nlri[:1] + nlri[2:10] + nlri[20:32+int(nlri[31])/8]
 	case evpnPrefix:
-		address := 4
-		if nlri[1] == 58 {
-			address = 16
-		}
-		return nlri[:1] + nlri[2:10] + nlri[20:25+address]
+		return nlri[:1] + nlri[2:10] + masked(nlri[20:prefixEnd(nlri)], 5*8+int(nlri[24]))
+	case evpnSelective, evpnJoinSynch, evpnLeaveSynch:
+		end, _ := multicastKey(nlri[0], nlri[2:])
+		return nlri[:2+end]
+	}
+	return nlri
+}
+
+// prefixEnd is where the prefix of a route of type 5 ends.
+func prefixEnd(nlri string) int {
+	if nlri[1] == 58 {
+		return 25 + 16
+	}
+	return 25 + 4
+}
+
+// canonicalEVPN clears the bits beyond the prefix of a route of type 5 (RFC 9136 section 3.1: they are zero).
+func canonicalEVPN(nlri string) string {
+	if nlri[0] != evpnPrefix {
+		return nlri
+	}
+	end := prefixEnd(nlri)
+	prefix := nlri[25:end]
+	if clean := masked(prefix, int(nlri[24])); clean != prefix {
+		return nlri[:25] + clean + nlri[end:]
 	}
 	return nlri
 }

@@ -34,6 +34,11 @@ type format struct {
 	split func(buf []byte) (length int, ok, skip bool)
 	// key gives the part of the NLRI that identifies the route.
 	key func(nlri string) string
+	// canonical gives the one NLRI of several that stand for the same version of a route; nil: there is only one. What is
+	// kept and sent is that one, since a neighbour may tell routes apart by bits that mean nothing.
+	canonical func(nlri string) string
+	// labelled is true if an NLRI has a stack of labels, which RFC 3107 and RFC 8277 read in different ways.
+	labelled bool
 	// exact is true if an NLRI whose non-key part changed has to be withdrawn before the new one is announced,
 	// because speakers exist that identify routes by the whole NLRI.
 	exact bool
@@ -54,15 +59,15 @@ var (
 
 var formats = [Families]format{
 	VPLS: {name: "l2vpn-vpls", afi: 25, safi: 65, split: splitVPLS, key: keyVPLS, exact: true, rd: rdAt(2), hops: plainHops},
-	EVPN: {name: "l2vpn-evpn", afi: 25, safi: 70, split: splitEVPN, key: keyEVPN, rd: rdAt(2), hops: plainHops},
+	EVPN: {name: "l2vpn-evpn", afi: 25, safi: 70, split: splitEVPN, key: keyEVPN, canonical: canonicalEVPN, rd: rdAt(2), hops: plainHops},
 
-	VPNv4: {name: "vpnv4", afi: 1, safi: 128, split: splitVPN(vpnIPv4), key: keyVPN, rd: rdAt(vpnRD), hops: vpnHops},
-	VPNv6: {name: "vpnv6", afi: 2, safi: 128, split: splitVPN(vpnIPv6), key: keyVPN, rd: rdAt(vpnRD), hops: vpnHops},
+	VPNv4: {name: "vpnv4", afi: 1, safi: 128, split: splitVPN(vpnIPv4), key: keyVPN, canonical: canonicalVPN, labelled: true, rd: rdAt(vpnRD), hops: vpnHops},
+	VPNv6: {name: "vpnv6", afi: 2, safi: 128, split: splitVPN(vpnIPv6), key: keyVPN, canonical: canonicalVPN, labelled: true, rd: rdAt(vpnRD), hops: vpnHops},
 
-	Flow4:    {name: "ipv4-flowspec", afi: 1, safi: 133, split: splitFlow(0, false), key: keyFlow(0, false)},
-	Flow6:    {name: "ipv6-flowspec", afi: 2, safi: 133, split: splitFlow(0, true), key: keyFlow(0, true)},
-	FlowVPN4: {name: "ipv4-flowspec-vpn", afi: 1, safi: 134, split: splitFlow(8, false), key: keyFlow(8, false), rd: rdFlow},
-	FlowVPN6: {name: "ipv6-flowspec-vpn", afi: 2, safi: 134, split: splitFlow(8, true), key: keyFlow(8, true), rd: rdFlow},
+	Flow4:    {name: "ipv4-flowspec", afi: 1, safi: 133, split: splitFlow(0, false), key: keyFlow(0, false), canonical: keyFlow(0, false)},
+	Flow6:    {name: "ipv6-flowspec", afi: 2, safi: 133, split: splitFlow(0, true), key: keyFlow(0, true), canonical: keyFlow(0, true)},
+	FlowVPN4: {name: "ipv4-flowspec-vpn", afi: 1, safi: 134, split: splitFlow(8, false), key: keyFlow(8, false), canonical: keyFlow(8, false), rd: rdFlow},
+	FlowVPN6: {name: "ipv6-flowspec-vpn", afi: 2, safi: 134, split: splitFlow(8, true), key: keyFlow(8, true), canonical: keyFlow(8, true), rd: rdFlow},
 
 	RTC: {name: "rtc", afi: 1, safi: 132, split: splitMembership, key: keyMembership, hops: plainHops},
 }

@@ -41,12 +41,13 @@ func splitFlow(rd int, six bool) func([]byte) (int, bool, bool) {
 		if !shortest || n <= rd || head+n > flowLongest {
 			return head + n, false, false
 		}
-		return head + n, eachFlowPart(buf[head+rd:head+n], six, func(int, int) {}), false
+		return head + n, eachFlowPart(buf[head+rd:head+n], six, func(int, int) {}, func(byte, int) {}), false
 	}
 }
 
-// eachFlowPart walks over the components. prefix is told where each prefix begins and how many bits it has.
-func eachFlowPart(v []byte, six bool, prefix func(at, bits int)) bool {
+// eachFlowPart walks over the components. prefix is told where each prefix begins and how many bits it has; operators, where
+// each list begins, and of what kind its component is.
+func eachFlowPart(v []byte, six bool, prefix func(at, bits int), operators func(kind byte, at int)) bool {
 	last := byte(flowLastIPv4)
 	if six {
 		last = flowLastIPv6
@@ -72,6 +73,8 @@ func eachFlowPart(v []byte, six bool, prefix func(at, bits int)) bool {
 		}
 		if kind <= flowSource {
 			prefix(at+1+start, bits)
+		} else {
+			operators(kind, at+1)
 		}
 		at += 1 + n
 	}
@@ -119,7 +122,7 @@ func flowOperators(v []byte) int {
 	return 0
 }
 
-// keyFlow is the NLRI without the bits beyond prefixes, which have no meaning.
+// keyFlow is the NLRI without the bits beyond prefixes, and those of operators, that have no meaning.
 func keyFlow(rd int, six bool) func(string) string {
 	return func(nlri string) string {
 		head, _ := flowHead([]byte(nlri))
@@ -129,8 +132,30 @@ func keyFlow(rd int, six bool) func(string) string {
 			if bits%8 != 0 {
 				v[at+bits/8] &^= 0xff >> (bits % 8)
 			}
-		})
+		}, func(kind byte, at int) { clearOperators(kind, v[at:]) })
 		return string(b)
+	}
+}
+
+// Component types whose operators match bits, not numbers (RFC 8955 section 4.2.1.2).
+const (
+	flowTCPFlags = 9
+	flowFragment = 12
+)
+
+// clearOperators clears the bits of a list's operators that are ignored: reserved ones, and "and" in the first operator, which
+// has nothing before it (RFC 8955 section 4.2.1).
+func clearOperators(kind byte, list []byte) {
+	reserved := byte(0x08)
+	if kind == flowTCPFlags || kind == flowFragment {
+		reserved = 0x0c
+	}
+	for at, ignored := 0, reserved|0x40; at < len(list); ignored = reserved {
+		list[at] &^= ignored
+		if list[at]&0x80 != 0 {
+			return
+		}
+		at += 1 + 1<<(list[at]>>4&3)
 	}
 }
 
@@ -142,7 +167,7 @@ func (f Family) flowOffset(nlri string) bool {
 	head, _ := flowHead([]byte(nlri))
 	v := []byte(nlri)[head+len(f.RD(nlri)):]
 	found := false
-	eachFlowPart(v, true, func(at, _ int) { found = found || v[at-1] > 0 })
+	eachFlowPart(v, true, func(at, _ int) { found = found || v[at-1] > 0 }, func(byte, int) {})
 	return found
 }
 

@@ -27,7 +27,7 @@ func (u *update) mpReach(v []byte) error {
 	u.Attributes.NextHop = string(hop)
 	u.ReachFamily = family
 	var err error
-	u.Reach, err = u.split(family, nlris)
+	u.Reach, err = u.split(family, nlris, false)
 	if err == nil && len(u.Reach) == 0 && u.Ignored == 0 {
 		u.malformed("MP_REACH_NLRI without a route")
 	}
@@ -47,18 +47,19 @@ func (u *update) mpUnreach(v []byte) error {
 	}
 	u.UnreachFamily = family
 	var err error
-	u.Unreach, err = u.split(family, v[3:])
+	u.Unreach, err = u.split(family, v[3:], true)
 	return err
 }
 
 // split cuts a field of NLRIs. One whose end cannot be found makes the rest unreadable, and then the routes that the
 // neighbour meant cannot be known: the session ends (RFC 7606 section 5.3). One with a wrong length is left out, and
 // the routes beside it are treated as withdrawn.
-func (u *update) split(family Family, buf []byte) ([]string, error) {
+func (u *update) split(family Family, buf []byte, withdrawn bool) ([]string, error) {
 	all := string(buf) // one allocation for all of them
+	format := &formats[family]
 	var nlris []string
 	for at := 0; at < len(all); {
-		n, ok, skip := formats[family].split(buf[at:])
+		n, ok, skip := format.split(buf[at:])
 		switch {
 		case n == 0:
 			return nil, fatal(InvalidNetwork, "%s NLRI of an impossible length, or that runs over its attribute", family)
@@ -66,10 +67,31 @@ func (u *update) split(family Family, buf []byte) ([]string, error) {
 			u.Ignored++
 		case !ok:
 			u.malformed("%s NLRI of %d bytes is not well formed", family, n)
+		case format.labelled && !bottomed(all[at:]):
+			nlris = append(nlris, u.unbottomed(family, all[at:at+n], withdrawn)...)
+		case format.canonical != nil:
+			nlris = append(nlris, format.canonical(all[at:at+n]))
 		default:
 			nlris = append(nlris, all[at:at+n])
 		}
 		at += n
 	}
 	return nlris, nil
+}
+
+// unbottomed gives the routes that an NLRI may stand for whose first label is not marked as the last of its stack. Of an
+// announcement that may stand for another route than RFC 8277 says, they are treated as withdrawn: nobody is to get a route
+// that can be read in two ways, and an older version of it is not to stay in force.
+func (u *update) unbottomed(family Family, nlri string, withdrawn bool) []string {
+	single, stacked := vpnReadings(nlri, family)
+	if !withdrawn && stacked != "" {
+		u.malformed("%s NLRI with several labels, which were not negotiated, or with one that is not marked as the last", family)
+	}
+	var readings []string
+	for _, reading := range []string{single, stacked} {
+		if reading != "" {
+			readings = append(readings, formats[family].canonical(reading))
+		}
+	}
+	return readings
 }

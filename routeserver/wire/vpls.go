@@ -20,17 +20,13 @@ func splitVPLS(buf []byte) (int, bool, bool) {
 	return 2 + n, n == vplsLength, n == vplsAutoDiscovery
 }
 
-// keyVPLS is length, RD, VE ID and VE block offset; block size and label base may change under the same route.
+// keyVPLS is length, RD, VE ID and VE block offset; block size and label base may change under the same route. RFC 4761 does
+// not name a key, but it forwards by these three: a PE that has two blocks of one VE with the same offset could not tell
+// which label is its own (section 3.2.3). A whole NLRI as the key would keep both in force.
 func keyVPLS(nlri string) string { return nlri[:14] }
 
-// StaleVPLS says whether a withdrawn NLRI names another label block than the one that is there. RFC 4761 does not say
-// what a withdrawal carries as label base: 0 and 0x800000 (RFC 8277's word for "none") match every block.
-func staleVPLS(withdrawn, present string) bool {
-	base := withdrawn[16:19]
-	return base != "\x00\x00\x00" && base != "\x80\x00\x00" && withdrawn != present
-}
-
-// Stale says whether the withdrawal of an NLRI must be ignored since the route that is there replaced it already.
-func (f Family) Stale(withdrawn, present string) bool {
-	return f == VPLS && staleVPLS(withdrawn, present)
+// SameBlock says whether two NLRIs with the same key name the same label block: size and label base. The last four bits are
+// not a label's (RFC 3032).
+func SameBlock(one, other string) bool {
+	return one[14:18] == other[14:18] && one[18]>>4 == other[18]>>4
 }

@@ -1,7 +1,8 @@
 package wire
 
 // VPN-IPv4 and VPN-IPv6 NLRIs (RFC 4364 section 4.3.4, RFC 4659 section 3): length in bits 1, one label 3 (RFC 8277
-// section 2.2: the capability for several labels is not negotiated), RD 8, prefix.
+// section 2.2: the capability for several labels is not negotiated), RD 8, prefix. A withdrawal's label means nothing
+// (section 2.4).
 const (
 	vpnLabel  = 1              // offset of the label
 	vpnRD     = vpnLabel + 3   // offset of the route distinguisher
@@ -17,7 +18,8 @@ const (
 	nullLabel = "\x00\x00\x00" // the same, as older speakers write it
 )
 
-// splitVPN takes prefixes of at most max-vpnBits bits. RFC 7606 section 5.3 calls a wrong length a reason to give up.
+// splitVPN takes prefixes of at most max-vpnBits bits, also after a stack of several labels. RFC 7606 section 5.3 calls a
+// wrong length a reason to give up.
 func splitVPN(max int) func([]byte) (int, bool, bool) {
 	return func(buf []byte) (int, bool, bool) {
 		if len(buf) == 0 {
@@ -25,14 +27,58 @@ func splitVPN(max int) func([]byte) (int, bool, bool) {
 		}
 		bits := int(buf[0])
 		n := 1 + (bits+7)/8
-		if bits < vpnBits || bits > max || n > len(buf) {
+		if bits < vpnBits || n > len(buf) || bits > max && bits-8*3*(stackDepth(string(buf[:n]))-1) > max {
 			return 0, false, false
 		}
-		// A label that is not the last of its stack would be read as several by speakers of RFC 3107, and what follows
-		// as something else; RFC 8277 says one label whatever the bit is. Nobody is to get what can be read in two ways.
-		label := string(buf[vpnLabel:vpnRD])
-		return n, label[2]&bottom != 0 || label == noLabel || label == nullLabel, false
+		return n, true, false
 	}
+}
+
+// bottomed says whether the first label of an NLRI is marked as the last of its stack.
+func bottomed(nlri string) bool { return nlri[vpnLabel+2]&bottom != 0 }
+
+// stackDepth counts the labels up to the one that is marked as the last; 1 if none is, or if the first is a withdrawal's.
+func stackDepth(nlri string) int {
+	if label := nlri[vpnLabel:vpnRD]; label == noLabel || label == nullLabel {
+		return 1
+	}
+	for n := 1; vpnLabel+3*n+8 <= len(nlri); n++ {
+		if nlri[vpnLabel+3*n-1]&bottom != 0 {
+			return n
+		}
+	}
+	return 1
+}
+
+// vpnReadings gives the routes that an NLRI stands for: by RFC 8277, sections 2.2 and 2.4, it has one label whatever its
+// bottom bit is; a speaker of RFC 3107 may have written several, the last of them marked. A reading whose route
+// distinguisher has no known type is given only if it is the one that there is. Both have one label.
+func vpnReadings(nlri string, f Family) (single, stacked string) {
+	most, bits := vpnIPv4, int(nlri[0])
+	if f == VPNv6 {
+		most = vpnIPv6
+	}
+	known := func(rd string) bool { return rd[0] == 0 && rd[1] <= 2 }
+	if n := stackDepth(nlri); n > 1 {
+		more := 3 * (n - 1)
+		if left := bits - 8*more; left >= vpnBits && left <= most && known(nlri[vpnRD+more:]) {
+			stacked = string([]byte{byte(left)}) + nlri[vpnLabel+more:]
+		}
+	}
+	if bits <= most && (stacked == "" || known(nlri[vpnRD:])) {
+		single = nlri
+	}
+	return single, stacked
+}
+
+// canonicalVPN marks the label as the last of its stack and clears the bits beyond the prefix, which have no meaning.
+func canonicalVPN(nlri string) string {
+	if !bottomed(nlri) {
+		b := []byte(nlri)
+		b[vpnLabel+2] |= bottom
+		nlri = string(b)
+	}
+	return masked(nlri, int(nlri[0])+8)
 }
 
 // keyVPN leaves out the label, and the bits beyond the prefix, which have no meaning (RFC 4271 section 4.3).
@@ -42,10 +88,16 @@ func keyVPN(nlri string) string {
 
 // masked gives the bytes with those bits cleared that are beyond the first n.
 func masked(s string, n int) string {
-	if n%8 == 0 || s[n/8]&(0xff>>(n%8)) == 0 {
+	clean := true
+	for i, keep := n/8, byte(0xff)<<(8-n%8); i < len(s); i, keep = i+1, 0 {
+		clean = clean && s[i]&^keep == 0
+	}
+	if clean {
 		return s
 	}
 	b := []byte(s)
-	b[n/8] &^= 0xff >> (n % 8)
+	for i, keep := n/8, byte(0xff)<<(8-n%8); i < len(b); i, keep = i+1, 0 {
+		b[i] &= keep
+	}
 	return string(b)
 }
