@@ -118,6 +118,10 @@ soak-move: build ## a VM moves to and fro under load, MOVES=100; every byte and 
 faults: build ## a fault at every step of a move, with real parts, some hours; CASE='kill-*@memory cut-*@join' BENCH="--missing|--seconds N"; docs/faults.json, docs/faults.md
 	$(PY) -m lab.faults --case $(foreach case,$(or $(CASE),*),'$(case)') $(BENCH) --output docs/faults.json --document docs/faults.md
 
+.PHONY: verify-memory
+verify-memory: build ## all memory of a VM, page by page, after each of 100 moves by each way, some hours; WAY='qemu/*/1' MOVES=100 BENCH="--missing|--seconds N|--hold S"; docs/verify-memory.json, docs/verify-memory.md
+	$(PY) -m lab.verify_memory --way $(foreach way,$(or $(WAY),*),'$(way)') --moves $(or $(MOVES),100) $(BENCH) --output docs/verify-memory.json --document docs/verify-memory.md
+
 .PHONY: bench-move
 bench-move: build ## Teka's tables 6 and 7: QEMU alone, Weft on one path and two; RTT=20,50 RATE=60 BENCH="--quick|--often N|--missing|--from JSON"; docs/bench-move.json, docs/bench-move.md
 	$(PY) -m lab.bench_move $(if $(RTT),--rtt $(RTT)) $(if $(RATE),--rate $(RATE)) $(BENCH) --output docs/bench-move.json --document docs/bench-move.md

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller.core.estimates import Estimate, Facts, Profile, estimate
+from controller.core.estimates import Estimate, Facts, Profile, estimate, wire_ratio
 from controller.core.intent import Intent
 from controller.core.moves import Relation
 from controller.core.profiles import Past
@@ -96,11 +96,21 @@ async def learn(
         paused_ms=sum(one or 0 for one in paused) if any(one is not None for one in paused) else None,
         wire=wire or None,
         disk=disk.done,
-        ratio=memory.wire / memory.done if memory.wire is not None and memory.done else None,
+        ratio=_ratio(machine, figures, said.get("inputs", {})),
         at=when[1],
     )
     if await profiles.add(session, row) and wire and took:
         await bandwidths.record(session, *between, wire, took)
+
+
+def _ratio(machine: Machine, figures: Mapping[str, Figures], inputs: Mapping[str, Any]) -> float | None:
+    """Bytes on the wire for one of memory in use, where that is the memory that the next prediction starts from."""
+    memory, last = figures.get("memory", Figures()), figures.get("switchover", Figures())
+    if memory.wire is None:
+        return None
+    used = memory.memory_used or (inputs.get("memory") or {}).get("value") or machine.memory
+    dirty = memory.dirty_rate if memory.dirty_rate is not None else (inputs.get("dirty_rate") or {}).get("value") or 0.0
+    return wire_ratio(memory.wire + (last.wire or 0), used, dirty, memory.seconds or 0.0)
 
 
 async def _during(session: AsyncSession, between: tuple[str, str], when: tuple[datetime, datetime]) -> float | None:

@@ -45,12 +45,12 @@ def move(here: Host, there: Host, machine: Machine, name: str, tuning: Tuning) -
     target = there.do(there.driver.prepare(machine, there.attachment, "a", name, tuning))
     if machine.disk is not None:
         here.do(last(here.driver.disk(machine.name, name, target, tuning)), 600)
-    here.do(last(here.driver.memory(machine.name, name, target, tuning)), 600)
+    copied = here.do(last(here.driver.memory(machine.name, name, target, tuning)), 600)
     figures = here.do(here.driver.switchover(machine.name, name))
     there.do(there.driver.activate(machine.name, name))
     seconds = monotonic() - began
     here.do(here.driver.discard(machine.name))
-    return Move(seconds, figures.paused_ms or 0.0, figures.wire or 0, figures.rounds or 0)
+    return Move(seconds, figures.paused_ms or 0.0, (copied.wire or 0) + (figures.wire or 0), figures.rounds or 0)
 
 
 def measure(

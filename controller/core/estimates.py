@@ -89,6 +89,14 @@ def estimate(facts: Facts) -> Estimate:
     return Estimate(inputs, made, found, off, None if made.seconds is None else made.seconds * found.factor)
 
 
+def wire_ratio(wire: float, memory: float, dirty_rate: float, seconds: float) -> float | None:
+    """Return the bytes on the wire for one of memory in a move that was made: the inverse of what `forecast` does with
+    it. `wire` are the bytes of all rounds and the pause, `memory` those in use, `dirty_rate` those written a second
+    during the `seconds` before the pause: what was written is sent again. None where nothing was sent, or in use."""
+    sent = memory + dirty_rate * seconds
+    return wire / sent if wire > 0 and memory > 0 else None
+
+
 def _inputs(facts: Facts) -> dict[str, Input]:
     disk = _remembered(facts, "disk", Input(DISK, "assumed"))
     return {

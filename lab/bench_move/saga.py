@@ -59,7 +59,7 @@ def moved(move: Json) -> Moved:
         began=_time(move["created_at"]),
         ended=_time(move["ended_at"]),
         paused_ms=switchover["paused_ms"] or 0.0,
-        memory_bytes=switchover["wire"] or memory["wire"] or 0,
+        memory_bytes=(memory["wire"] or 0) + (switchover["wire"] or 0),
         paths=memory["paths"] or 1,
         steps={name: float(step["seconds"] or 0) for name, step in steps.items() if step["state"] == "done"},
     )

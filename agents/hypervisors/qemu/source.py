@@ -111,9 +111,11 @@ class Source:
     async def _hand_over(self, session: Session, began: float) -> Figures:
         state, info = await status(session)
         if await _run_state(session) == "postmigrate" or state in POSTCOPY:  # and whoever asked was cut off
-            return transfer.figures(info, 0.0, 0.0, self._count).model_copy(update={"paused_ms": info.get("downtime")})
+            told = transfer.figures(info, 0.0, 0.0, self._count)
+            return told.model_copy(update={"paused_ms": info.get("downtime"), "wire": None})
         if state not in transfer.UNDER_WAY:
             raise Fenced(f"its memory is not on the way: {info.get('error-desc', state)}")
+        before = transfer.figures(info, 0.0, 0.0, self._count).wire or 0
         if self._disk and state == "active":
             await mirror.there(session)  # while the guest still runs
         if self._move.tuning.post_copy and state == "active":
@@ -127,7 +129,9 @@ class Source:
         _, info = await _reach(session, "completed", *POSTCOPY)
         paused = monotonic() - began
         rate = info.get("ram", {}).get("mbps", 0.0) * 1e6 / 8
-        return transfer.figures(info, paused, rate, self._count).model_copy(update={"paused_ms": paused * 1000})
+        told = transfer.figures(info, paused, rate, self._count)
+        wire = max((told.wire or 0) - before, 0)  # what went until then was told as the memory's
+        return told.model_copy(update={"paused_ms": paused * 1000, "wire": wire})
 
     async def back(self) -> None:
         """No transfer, no copy, and the guest runs on. Raises Fenced if its memory is at the destination already."""

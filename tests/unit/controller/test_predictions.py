@@ -1,11 +1,13 @@
 """Predictions as they are asked for, and what they learn from the moves that come after."""
 
 from datetime import timedelta
+from statistics import median
 
 import pytest
 from sqlalchemy import update
 
 from controller.core.estimates import BANDWIDTH
+from controller.core.prediction import Load, Path, forecast
 from controller.db import profiles
 from controller.db import vms as table
 from controller.db.base import now
@@ -51,7 +53,7 @@ async def test_moves_are_learnt_from(controller: Controller) -> None:
     """What moves really took corrects the next prediction, wherever it is asked for, and its error is told."""
     await ready(controller, Starts())
     await add(controller, neighbour(20.0))
-    asked = {"vm": "web", "endpoint": "c2-lan"}
+    asked, times = {"vm": "web", "endpoint": "c2-lan"}, list[float]()
     for number in range(8):
         async with controller.region.database.write() as session:
             row = await table.get(session, "web")
@@ -61,13 +63,16 @@ async def test_moves_are_learnt_from(controller: Controller) -> None:
             found, _, _ = await consider(session, intent, row, "c2-lan")
             assert found.forecast is not None and found.forecast.seconds is not None
             took = found.forecast.seconds * 1.5
+            times.append(took)
             await session.execute(update(NeighbourRow).values(median_ms=25.0))  # while it is under way
             for _ in range(2):  # a second time does nothing
                 when = now() - timedelta(minutes=1), now()
                 await learn(session, f"mv{number}", row.made_of, ("c1", "c2"), when, figures(took))
             await session.execute(update(NeighbourRow).values(median_ms=20.0))
     found = (await controller.get("/moves/prediction", **asked))["estimate"]
-    assert found["inputs"]["ratio"] == {"value": 0.5, "origin": "its own past moves"}
+    ratio = found["inputs"]["ratio"]
+    assert ratio["origin"] == "its own past moves"
+    assert ratio["value"] == pytest.approx(51 / (90 + 0.3 * median(times)), rel=0.01)  # of what is in use, or written
     assert found["inputs"]["bandwidth"]["origin"] == "past moves over the link"
     assert found["inputs"]["buffer_ms"] == {"value": 5.0, "origin": "past moves over the link"}
     assert (found["correction"]["image_moves"], found["correction"]["link_moves"]) == (8, 8)
@@ -81,6 +86,41 @@ async def test_moves_are_learnt_from(controller: Controller) -> None:
     moves = (await controller.get("/neighbours/bandwidths"))["items"]
     assert [(found["cloudlet"], found["neighbour"], found["moves"]) for found in moves] == [("c1", "c2", 8)]
     assert (await controller.get("/profiles", vm="nobody"))["items"] == []
+
+
+@pytest.mark.parametrize("compressed", [0.3, 1.0])
+@pytest.mark.parametrize("told", [True, False])
+async def test_what_was_recorded_is_what_is_predicted(controller: Controller, compressed: float, told: bool) -> None:
+    """A move that goes as the model says, by a driver that counts the memory that it has gone through, all of the
+    machine's, as its work: the next prediction gives the bytes that this one took."""
+    await ready(controller, Starts())
+    await add(controller, neighbour(20.0), bandwidth(60))
+    load = Load(90 * MB, 3e5, ratio=compressed)
+    made = forecast(load, (Path(60e6, 20.0),))
+    assert made.wire is not None and made.seconds is not None and made.paused_ms is not None
+    async with controller.region.database.write() as session:
+        await session.execute(update(table.VmRow).values(memory_used=load.memory, dirty_rate=load.dirty_rate))
+    async with controller.region.database.write() as session:
+        row = await table.get(session, "web")
+        assert row is not None
+        await note(session, controller.region.intent, row, "c2-lan", "mv")
+        last = load.dirty_rate * made.paused_ms / 1000 * compressed
+        memory = Figures(
+            seconds=made.seconds - made.paused_ms / 1000,
+            done=row.made_of.memory,
+            total=row.made_of.memory,
+            wire=int(made.wire - last),
+            dirty_rate=load.dirty_rate,
+            memory_used=int(load.memory) if told else None,
+        )
+        acts = {"memory": memory, "switchover": Figures(seconds=made.paused_ms / 1000, wire=int(last))}
+        await learn(session, "mv", row.made_of, ("c1", "c2"), (now(), now()), acts)
+    async with controller.region.database.read() as session:
+        row = await table.get(session, "web")
+        assert row is not None
+        found, _, _ = await consider(session, controller.region.intent, row, "c2-lan")
+    assert found.inputs["ratio"].value == pytest.approx(compressed, rel=0.02)
+    assert found.forecast is not None and found.forecast.wire == pytest.approx(made.wire, rel=0.03)
 
 
 async def test_profiles_are_bounded(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,7 @@ def test_a_move_as_rest_tells_it() -> None:
     told = {"created_at": "2026-01-02T03:04:05Z", "ended_at": "2026-01-02T03:04:15.5Z", "steps": steps}
     found = moved(told)
     assert found.ended - found.began == 10.5
-    assert (found.paused_ms, found.memory_bytes, found.paths) == (210.5, 8, 2)
+    assert (found.paused_ms, found.memory_bytes, found.paths) == (210.5, 13, 2)  # each act tells its own bytes
     assert found.steps == {"memory": 9.0, "switchover": 0.5}
 
 

@@ -1,0 +1,64 @@
+"""The memory of two QEMUs, compared page by page.
+
+QEMU says where each of its RAM blocks is in its own memory (HMP `info ramblock`): the machine's RAM, video and
+firmware ROMs, ACPI tables. It is read there, through the kernel (proc(5), /proc/PID/mem), so that nothing of QEMU's is
+between the reader and what the virtual CPUs see.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PAGE = 4096
+_CHUNK = 4 << 20
+_LINE = re.compile(r"^\s*(?P<name>\S.*?)\s+\d+ [KMG]iB\s+(?P<numbers>(?:0x[0-9a-f]+\s+){4})")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A RAM block of one QEMU: `used` bytes at `address` of its process."""
+
+    name: str
+    used: int
+    address: int
+
+
+def blocks(said: str) -> dict[str, Block]:
+    """From what HMP's `info ramblock` prints, by name. Raises ValueError if there is none."""
+    found = {}
+    for line in said.splitlines():
+        if match := _LINE.match(line):
+            _, used, _, address = (int(number, 16) for number in match["numbers"].split())
+            found[match["name"]] = Block(match["name"], used, address)
+    if not found:
+        raise ValueError(f"no RAM block in {said!r}")
+    return found
+
+
+def differing(one: tuple[int, Mapping[str, Block]], two: tuple[int, Mapping[str, Block]]) -> tuple[int, list[str]]:
+    """How many pages were compared, and those that differ, as BLOCK+OFFSET. Each end is a pid and its blocks. Raises
+    ValueError if they have not the same blocks."""
+    (pid, here), (other, there) = one, two
+    shape = {name: block.used for name, block in here.items()}
+    if shape != (others := {name: block.used for name, block in there.items()}):
+        raise ValueError(f"the two have other RAM blocks: {shape} and {others}")
+    pages, wrong = 0, list[str]()
+    with Path(f"/proc/{pid}/mem").open("rb", 0) as left, Path(f"/proc/{other}/mem").open("rb", 0) as right:
+        for name, block in here.items():
+            pages += -(-block.used // PAGE)
+            ends = (left.fileno(), block.address), (right.fileno(), there[name].address)
+            wrong += [f"{name}+{offset:#x}" for offset in _offsets(*ends, block.used)]
+    return pages, wrong
+
+
+def _offsets(one: tuple[int, int], two: tuple[int, int], size: int) -> Iterator[int]:
+    for begin in range(0, size, _CHUNK):
+        length = min(_CHUNK, size - begin)
+        ours, theirs = (os.pread(file, length, address + begin) for file, address in (one, two))
+        if len(ours) < length or len(theirs) < length:
+            raise ValueError(f"only {len(ours)} and {len(theirs)} of {length} bytes could be read")
+        if ours != theirs:
+            pages = range(0, length, PAGE)
+            yield from (begin + page for page in pages if ours[page : page + PAGE] != theirs[page : page + PAGE])

@@ -1,0 +1,52 @@
+"""The machine that moves, and what its guest does meanwhile."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.qemu.monitor import Monitor
+from controller.wire.machines import Machine
+from lab.hosts import Host
+
+NAME = "vm1"
+MEMORY = 256 << 20
+PATTERN = ("memory", "start", "mib=48", "rate=4")
+"""Pages with a known pattern, each checked before it is written again."""
+
+CHURN = "while :; do head -c 262144 /dev/urandom | md5sum >/tmp/churn; cp /tmp/churn /tmp/churn2; done"
+"""Processes come and go, and with them stacks, page tables and files: pages that the kernel reuses at once."""
+
+
+def machine(driver: str, vcpus: int) -> Machine:
+    """Without a disk: every byte of it is memory's."""
+    macs = ("52:54:00:00:00:0a", "52:54:00:00:00:0b")
+    return Machine(name=NAME, driver=driver, image="lab", memory=MEMORY, vcpus=vcpus, macs=macs)
+
+
+def busy(host: Host, vcpus: int) -> None:
+    """The guest has booted, and works on all of its virtual CPUs. Raises HypervisorError."""
+    _ask(host, *PATTERN)
+    for _ in range(vcpus):
+        script = f"setsid sh -c '{CHURN}' >/dev/null 2>&1 </dev/null &"
+        host.do(host.driver.guest(NAME, "sh", "-c", script, seconds=90))
+
+
+def ails(host: Host) -> str:
+    """What is wrong with the guest; empty if it answers, and its pattern is what it wrote."""
+    try:
+        verdict = _ask(host, "memory", "verdict")
+    except (HypervisorError, ValueError, TimeoutError) as error:
+        return f"it does not answer: {error}"
+    return "" if verdict["wrong"] == 0 and verdict["written"] else f"its pattern: {verdict}"
+
+
+def _ask(host: Host, *words: str) -> dict[str, Any]:
+    said = host.do(host.driver.guest(NAME, "weft-work", "ask", "127.0.0.1", *words, seconds=60))
+    found: dict[str, Any] = json.loads(said)
+    return found
+
+
+def monitor(host: Host) -> Monitor:
+    """The machine's monitor there, beside the driver's own use of it."""
+    return Monitor(NAME, Path(host.state) / NAME / "monitor")
