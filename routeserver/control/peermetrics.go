@@ -36,6 +36,8 @@ func peerMetrics(x *exposition, peers []sessionStatus) {
 		{"backlog", "gauge", "Routes that wait to be written to the peer.", func(p sessionStatus) float64 { return float64(p.Backlog) }},
 		{"routes_stale", "gauge", "Routes of the peer kept from before its session was lost.", func(p sessionStatus) float64 { return float64(p.Stale) }},
 		{"routes_long_lived_stale", "gauge", "Of the stale ones, those kept for longer than the restart time.", func(p sessionStatus) float64 { return float64(p.LongLived) }},
+		{"poisoned_sessions_total", "counter", "Sessions that the peer ended for routes that it was sent.", func(p sessionStatus) float64 { return float64(p.account.Poisoned) }},
+		{"poison_routes_total", "counter", "Routes that were found to be why.", func(p sessionStatus) float64 { return float64(p.account.Poisons) }},
 	} {
 		x.begin("peer_"+m.name, m.kind, m.help)
 		for _, p := range peers {
@@ -52,6 +54,12 @@ func peerMetrics(x *exposition, peers []sessionStatus) {
 	for _, p := range peers {
 		if p.errorClass != "" {
 			x.sample(1, "peer", p.Peer, "class", p.errorClass)
+		}
+	}
+	x.begin("peer_routes_held", "gauge", "Routes that are held back from the peer: poison, or suspected and to be tried.")
+	for _, p := range peers {
+		for _, verdict := range []string{engine.Poison, engine.Suspected} {
+			x.sample(float64(p.account.Held[verdict]), "peer", p.Peer, "verdict", verdict)
 		}
 	}
 	familyMetrics(x, peers)

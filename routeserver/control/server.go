@@ -56,6 +56,8 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/confirm", s.confirm)
 	mux.HandleFunc("POST /v1/heartbeat", s.heartbeat)
 	mux.HandleFunc("POST /v1/peers/{peer}/reset", s.reset)
+	mux.HandleFunc("POST /v1/peers/{peer}/release", s.release)
+	mux.HandleFunc("GET /v1/held", s.held)
 	mux.HandleFunc("GET /v1/keys", s.keys)
 	mux.HandleFunc("PUT /v1/keys", s.tell)
 	mux.HandleFunc("GET /v1/routes", s.routes)

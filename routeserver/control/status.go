@@ -24,6 +24,7 @@ type sessionStatus struct {
 	StaleUntil  *time.Time `json:"stale_until,omitempty"`
 	LongLived   int        `json:"long_lived"` // of the stale ones
 	LongFrom    *time.Time `json:"long_lived_from,omitempty"`
+	Held        int        `json:"held"` // routes that it is not sent by the poison-route guard
 	Backlog     int        `json:"backlog"`
 	LastError   string     `json:"last_error"`
 
@@ -42,7 +43,7 @@ func (s *Server) sessions() []sessionStatus {
 		st := sessionStatus{
 			Peer: p.Name, Address: p.Address, State: idle, Families: p.Families,
 			PrefixesIn: p.In, PrefixesOut: p.Out, Quarantined: p.Quarantined, Stale: p.Stale.Routes, LongLived: p.Stale.LongLived,
-			account: p.Account,
+			account: p.Account, Held: p.Account.Held[engine.Poison] + p.Account.Held[engine.Suspected],
 		}
 		if until := p.Stale.Until.UTC(); !until.IsZero() {
 			st.StaleUntil = &until

@@ -113,7 +113,13 @@ func (e *Engine) copyOut(f *Feed) int {
 				at = last
 			}
 		}
-		f.append(Entry{Kind: RoutesOut, Peer: p, Batch: b, Targets: s.Targets, At: at})
+		sent := b.NLRIs
+		if p.guard != nil {
+			sent, _ = e.split(p, g, b.NLRIs)
+		}
+		if len(sent) > 0 {
+			f.append(Entry{Kind: RoutesOut, Peer: p, Batch: part(b, sent), Targets: s.Targets, At: at})
+		}
 	}
 	return len(g.Out)
 }

@@ -12,10 +12,11 @@ var now = time.Now
 // transaction counts what is sent to whom. Nil: nobody wants to know.
 type transaction struct {
 	announced, withdrawn map[string]int
+	held                 map[string]int // of what was to be announced, by the poison-route guard
 }
 
 func newTransaction() *transaction {
-	return &transaction{announced: map[string]int{}, withdrawn: map[string]int{}}
+	return &transaction{announced: map[string]int{}, withdrawn: map[string]int{}, held: map[string]int{}}
 }
 
 // emit sends routes that move from one group to another to everybody concerned: withdrawals to those who had them and are
@@ -85,25 +86,41 @@ func (e *Engine) readdress(t *transaction, g *rib.Group, desired map[string]stri
 }
 
 func (e *Engine) announce(t *transaction, peer string, b *out.Batch, targets string, known bool) {
-	if p := e.peers[peer]; p != nil {
-		p.Queue.Announce(b, targets, known)
-		e.feed(Entry{Kind: RoutesOut, Peer: p, Batch: b, Targets: targets})
-		e.counters.SentAnnounced += uint64(len(b.NLRIs))
-		p.tally.Families[b.Family].SentAnnounced += uint64(len(b.NLRIs))
-		if t != nil {
-			t.announced[peer] += len(b.NLRIs)
-		}
+	switch p := e.peers[peer]; {
+	case p == nil:
+	case p.guard != nil:
+		e.announceGuarded(t, p, b, targets, known)
+	default:
+		e.sendAnnouncement(t, p, b, targets, known)
+	}
+}
+
+func (e *Engine) sendAnnouncement(t *transaction, p *Peer, b *out.Batch, targets string, known bool) {
+	p.Queue.Announce(b, targets, known)
+	e.feed(Entry{Kind: RoutesOut, Peer: p, Batch: b, Targets: targets})
+	e.counters.SentAnnounced += uint64(len(b.NLRIs))
+	p.tally.Families[b.Family].SentAnnounced += uint64(len(b.NLRIs))
+	if t != nil {
+		t.announced[p.Name] += len(b.NLRIs)
 	}
 }
 
 func (e *Engine) withdraw(t *transaction, peer string, b *out.Batch) {
-	if p := e.peers[peer]; p != nil {
-		p.Queue.Withdraw(b)
-		e.feed(Entry{Kind: RoutesOut, Peer: p, Batch: b})
-		e.counters.SentWithdrawn += uint64(len(b.NLRIs))
-		p.tally.Families[b.Family].SentWithdrawn += uint64(len(b.NLRIs))
-		if t != nil {
-			t.withdrawn[peer] += len(b.NLRIs)
-		}
+	switch p := e.peers[peer]; {
+	case p == nil:
+	case p.guard != nil:
+		e.withdrawGuarded(t, p, b)
+	default:
+		e.sendWithdrawal(t, p, b)
+	}
+}
+
+func (e *Engine) sendWithdrawal(t *transaction, p *Peer, b *out.Batch) {
+	p.Queue.Withdraw(b)
+	e.feed(Entry{Kind: RoutesOut, Peer: p, Batch: b})
+	e.counters.SentWithdrawn += uint64(len(b.NLRIs))
+	p.tally.Families[b.Family].SentWithdrawn += uint64(len(b.NLRIs))
+	if t != nil {
+		t.withdrawn[p.Name] += len(b.NLRIs)
 	}
 }

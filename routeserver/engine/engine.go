@@ -31,6 +31,11 @@ type Config struct {
 	LimitHold time.Duration // how long an endpoint over its limit stays in quarantine at least
 	StaleTime time.Duration // how long the routes of a peer that restarts are kept at most; 0: they are not
 
+	// Settle is how long a peer may take to end its session for what it was sent; 0: there is no poison-route guard.
+	Settle time.Duration
+	// HoldBack is how long a route is held back from a peer that ended its session for it.
+	HoldBack time.Duration
+
 	// LongLived is how long routes of a family are kept after that at most, as the least preferred; 0: they are not.
 	LongLived [wire.Families]time.Duration
 }
@@ -49,11 +54,12 @@ type Engine struct {
 	store     *ruleset.Store
 	trial     *trial // nil: the rule set in force is there to stay
 	table     *rib.Table
-	peers     map[string]*Peer // those with an established session
-	lost      map[string]*lost // those whose session was lost and whose routes are kept
-	resumed   bool             // the rule set is from before the start
-	deferral  *deferral        // while we restart
-	parted    map[string]bool  // peers that lost access to something since we started, until the restart is over
+	peers     map[string]*Peer  // those with an established session
+	lost      map[string]*lost  // those whose session was lost and whose routes are kept
+	guards    map[string]*guard // of peers with routes that they do not bear
+	resumed   bool              // the rule set is from before the start
+	deferral  *deferral         // while we restart
+	parted    map[string]bool   // peers that lost access to something since we started, until the restart is over
 	history   *history
 	past      ruleset.History
 	watchers  map[*Watcher]struct{}
@@ -90,6 +96,7 @@ type Peer struct {
 	config   ruleset.Peer
 	restart  wire.Restart
 	tally    *Tally
+	guard    *guard // nil: it bears all that it is sent
 
 	renewed    [wire.Families]map[string]struct{} // keys announced since the peer's enhanced refresh began; nil: there is none
 	refreshing [wire.Families]refreshing
@@ -106,7 +113,7 @@ func (p *Peer) Config() ruleset.Peer { return p.config }
 func New(c Config, store *ruleset.Store, onChange func(set *ruleset.Set, peers []string)) (*Engine, error) {
 	e := &Engine{
 		Config: c, Events: NewLog(), watchers: map[*Watcher]struct{}{}, set: ruleset.Empty(), store: store, table: rib.NewTable(),
-		peers: map[string]*Peer{}, lost: map[string]*lost{}, history: newHistory(), tallies: map[string]*Tally{}, holds: map[string]*hold{}, onChange: onChange, changed: make(chan struct{}),
+		peers: map[string]*Peer{}, lost: map[string]*lost{}, guards: map[string]*guard{}, history: newHistory(), tallies: map[string]*Tally{}, holds: map[string]*hold{}, onChange: onChange, changed: make(chan struct{}),
 	}
 	set, err := store.Load()
 	if err != nil {

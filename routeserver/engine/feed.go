@@ -29,6 +29,9 @@ const feedLimit = 1 << 17
 type Opening struct {
 	Local, Remote  netip.AddrPort
 	Sent, Received []byte // the OPEN messages, whole
+
+	// Unread is how many of the bytes that were written the peer's host has not acknowledged; nil: that is not known.
+	Unread func() int
 }
 
 // Ending is how a session ended: with a NOTIFICATION or without one, and then by whom.

@@ -166,10 +166,10 @@ func (e *Engine) aside(in *rib.In, f wire.Family, a *wire.Attributes, odd rib.Re
 
 // wanted are those of a peer's route targets with which it is sent a group's routes: none without a session that carries
 // the family, none if the routes' communities keep them from it, none that are long-lived stale if it does not know what
-// that is, and none that it has not asked for if it constrains routes.
+// that is, none of a peer that had too many poisons for it, and none that it has not asked for if it constrains routes.
 func (e *Engine) wanted(peer string, g *rib.Group, targets string) string {
 	p := e.peers[peer]
-	if p == nil || !p.Families[g.Family] || !g.Scope.Reaches(p.Queue.Kind.External) || e.last(g) && !p.restart.LongLived {
+	if p == nil || !p.Families[g.Family] || !g.Scope.Reaches(p.Queue.Kind.External) || e.last(g) && !p.restart.LongLived || p.guard != nil && p.guard.bars(g.Peer) {
 		return ""
 	}
 	return p.narrow(targets)

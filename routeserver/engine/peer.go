@@ -37,6 +37,7 @@ func (e *Engine) Establish(peer ruleset.Peer, open *wire.Open, opening Opening) 
 	e.peers[name] = p
 	e.table.In(name).Renew()
 	p.tally.Sessions++
+	e.guarded(p)
 	e.feedUp(p)
 	e.Events.addAfter(flapsTold, "session-up", name, "", fmt.Sprintf("session with %s is established", name))
 	if p.Families[wire.RTC] {
@@ -48,6 +49,9 @@ func (e *Engine) Establish(peer ruleset.Peer, open *wire.Open, opening Opening) 
 	}
 	e.await(p)
 	e.takeUp(p)
+	if p.guard != nil && p.guard.search != nil {
+		e.observe(p)
+	}
 	return p
 }
 
@@ -101,6 +105,7 @@ func (e *Engine) down(p *Peer, why string, graceful bool) (complete bool) {
 	p.tally.Ended++
 	e.feed(Entry{Kind: SessionDown, Peer: p, Ending: &p.Ending})
 	e.deferral.part(p)
+	e.accuse(p, why)
 	for endpoint := range e.sources(p.Name) {
 		for g := range e.table.Endpoint(endpoint) {
 			g.SetSent(p.Name, "", now())

@@ -15,6 +15,7 @@ type PeerReceipt struct {
 	Peer          string `json:"peer"`
 	Announced     int    `json:"announced"`
 	Withdrawn     int    `json:"withdrawn"`
+	Held          int    `json:"held,omitempty"` // routes that it does not bear, and was not sent
 	WrittenMicros *int64 `json:"written_us"`
 }
 
@@ -25,6 +26,7 @@ type Receipt struct {
 	Previous    uint64        `json:"previous"`
 	Announced   int           `json:"announced"`
 	Withdrawn   int           `json:"withdrawn"`
+	Held        int           `json:"held,omitempty"`
 	Peers       []PeerReceipt `json:"peers"`
 	Micros      int64         `json:"duration_us"`
 	DryRun      bool          `json:"dry_run"`
@@ -34,6 +36,7 @@ func (r *Receipt) total(start time.Time) {
 	for _, p := range r.Peers {
 		r.Announced += p.Announced
 		r.Withdrawn += p.Withdrawn
+		r.Held += p.Held
 	}
 	r.Micros = now().Sub(start).Microseconds()
 }
@@ -42,9 +45,10 @@ func (r *Receipt) total(start time.Time) {
 func (t *transaction) lines() []PeerReceipt {
 	names := maps.Clone(t.announced)
 	maps.Copy(names, t.withdrawn)
+	maps.Copy(names, t.held)
 	lines := []PeerReceipt{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		lines = append(lines, PeerReceipt{Peer: name, Announced: t.announced[name], Withdrawn: t.withdrawn[name]})
+		lines = append(lines, PeerReceipt{Peer: name, Announced: t.announced[name], Withdrawn: t.withdrawn[name], Held: t.held[name]})
 	}
 	return lines
 }

@@ -18,12 +18,13 @@ type Snapshot struct {
 	Out        []View // to the peer
 	Up         bool
 	Families   [wire.Families]bool
-	External   bool     // the peer is of another AS
-	LongLived  bool     // the peer knows what LLGR_STALE means (RFC 9494)
-	Constrains bool     // the peer asks for route targets (RFC 4684)
-	Settled    bool     // and has asked
-	Asked      []string // NLRIs
-	Held       []string // endpoints that stay in quarantine for a while after they were over their limit
+	External   bool                 // the peer is of another AS
+	LongLived  bool                 // the peer knows what LLGR_STALE means (RFC 9494)
+	Constrains bool                 // the peer asks for route targets (RFC 4684)
+	Settled    bool                 // and has asked
+	Asked      []string             // NLRIs
+	Held       []string             // endpoints that stay in quarantine for a while after they were over their limit
+	Barred     map[string]time.Time // peers none of whose routes it is sent by the poison-route guard, until then
 }
 
 // Snapshot looks at everything at once, in no order.
@@ -34,10 +35,14 @@ func (e *Engine) Snapshot(peer string) Snapshot {
 	if e.LimitHold > 0 {
 		s.Held = e.table.Overloaded()
 	}
-	if p := e.peers[peer]; p != nil {
+	p := e.peers[peer]
+	if p != nil {
 		s.Up, s.Families, s.External, s.LongLived = true, p.Families, p.Queue.Kind.External, p.restart.LongLived
 		if m := p.membership; m != nil {
 			s.Constrains, s.Settled, s.Asked = true, m.settled, slices.Collect(maps.Values(m.asked))
+		}
+		if p.guard != nil {
+			s.Barred = maps.Clone(p.guard.sources)
 		}
 	}
 	for _, in := range e.table.Ins() {
@@ -48,6 +53,9 @@ func (e *Engine) Snapshot(peer string) Snapshot {
 				if to {
 					v := e.plainView(AdjOut, g, r)
 					v.To, v.Targets = peer, sent.Targets
+					if p != nil {
+						v.Held = e.heldBack(p, g, r.NLRI)
+					}
 					s.Out = append(s.Out, v)
 				}
 			}

@@ -20,6 +20,7 @@ type Tally struct {
 	ASLoops               uint64                // UPDATEs with our AS number in AS_PATH,
 	OriginLoops, Clusters uint64                // our ORIGINATOR_ID, our cluster
 	Refused               map[rib.Reason]uint64 // routes that went into quarantine on arrival
+	Poisoned, Poisons     uint64                // sessions that ended for what was sent, and routes that were found to be why
 }
 
 func (e *Engine) tally(peer string) *Tally {
@@ -51,6 +52,7 @@ func (t *Tally) loop(a *wire.Attributes, routerID, cluster string) {
 type Sizes struct {
 	In, Accepted, Out [wire.Families]int
 	Quarantined       map[rib.Reason]int
+	Held              map[string]int // routes that it is not sent, by the guard's verdict
 }
 
 // Account is a peer of the rule set, counted.
@@ -81,6 +83,7 @@ func (e *Engine) account(a *Account, all map[string]*Account) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a.Session = e.peers[a.Peer]
+	e.accountHeld(a)
 	if t := e.tallies[a.Peer]; t != nil {
 		a.Tally = *t
 		a.Refused = maps.Clone(t.Refused)
@@ -101,6 +104,19 @@ func (e *Engine) account(a *Account, all map[string]*Account) {
 				to.Out[g.Family] += g.Len()
 			}
 		}
+	}
+}
+
+// accountHeld takes what is held back from a peer with a session out of its Adj-RIB-Out.
+func (e *Engine) accountHeld(a *Account) {
+	if a.Session == nil || a.Session.guard == nil {
+		return
+	}
+	g := a.Session.guard
+	a.Held = map[string]int{}
+	for r, w := range g.withheld {
+		a.Out[r.family]--
+		a.Held[g.verdictOn(w.digest)]++
 	}
 }
 

@@ -193,6 +193,7 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 	e.forgetLost(t)
 	for _, name := range delta.Peers {
 		e.forgetTally(name)
+		e.forgetGuard(name)
 	}
 	e.enforce(t) // with what is forgotten, an endpoint may have few enough again
 	e.hurry(was, delta)

@@ -46,6 +46,7 @@ type View struct {
 	Sent           time.Time // zero if it is not written yet
 	StaleUntil     time.Time // when it goes, being from before its peer's session was lost; zero: it is not
 	LongLived      bool      // it carries LLGR_STALE: such routes are the least preferred
+	Held           *HeldBack // adj-out only: it would be sent, but the recipient does not bear it
 }
 
 // Select lists routes, sorted by peer, endpoint and NLRI. more says that there are others beyond the limit.
@@ -161,6 +162,9 @@ func (e *Engine) sent(g *rib.Group, r *rib.Route, s rib.Sent) View {
 	}
 	if p := e.peers[s.Peer]; p != nil {
 		v.Attributes = g.Attributes.Towards(p.Queue.Kind, e.reflection(g.Peer))
+		if v.Held = e.heldBack(p, g, r.NLRI); v.Held != nil {
+			return v
+		}
 		if at, ok := p.Queue.WrittenAt(decided); ok {
 			v.Sent = at
 		}
@@ -224,11 +228,12 @@ type Path struct {
 	FromSession, ToSession time.Time // since when; zero if down
 	Parted                 time.Time // when the recipient last lost the endpoint's routes by a change
 	ToFamilies             [wire.Families]bool
-	ToASN                  uint32 // of the recipient's PE
-	ToExternal             bool   // which is not ours
-	ToLongLived            bool   // it knows what LLGR_STALE means
-	Constrains             bool   // the recipient's PE asks for route targets
-	Wanted                 string // those of Targets that it asked for
+	ToASN                  uint32    // of the recipient's PE
+	ToExternal             bool      // which is not ours
+	ToLongLived            bool      // it knows what LLGR_STALE means
+	Barred                 time.Time // until then, the recipient's PE gets none of the announcing one's routes
+	Constrains             bool      // the recipient's PE asks for route targets
+	Wanted                 string    // those of Targets that it asked for
 	FromUnknown, ToUnknown bool
 	Generation             uint64
 }
@@ -251,6 +256,9 @@ func (e *Engine) Path(from, to string) Path {
 	if s := e.peers[b.Peer]; s != nil {
 		p.ToSession, p.ToFamilies = s.Since, s.Families
 		p.ToASN, p.ToExternal, p.ToLongLived = s.config.ASN, s.Queue.Kind.External, s.restart.LongLived
+		if s.guard != nil {
+			p.Barred = s.guard.sources[a.Peer]
+		}
 		p.Constrains, p.Wanted = s.membership != nil, s.narrow(p.Targets)
 	}
 	present := map[string]bool{}

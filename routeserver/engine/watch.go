@@ -19,6 +19,7 @@ const (
 	Withdrawn   = "withdrawn"   // by its PE, or its session ended
 	Quarantined = "quarantined" // on arrival, by a change of the rule set, or because another has its key
 	SentTo      = "sent"        // queued for a PE, for the first time or with other attributes or route targets
+	HeldFrom    = "held"        // not sent to a PE that does not bear it
 	Unsent      = "unsent"      // its withdrawal is queued for a PE
 )
 
@@ -56,6 +57,18 @@ func (e *Engine) Unwatch(w *Watcher) {
 // Without watchers it costs nothing.
 func (e *Engine) tell(kind string, g *rib.Group, nlris []string, to, targets string) {
 	if len(e.watchers) == 0 {
+		return
+	}
+	var held []string
+	if kind == SentTo {
+		nlris, held = e.split(e.peers[to], g, nlris)
+	}
+	e.inform(kind, g, nlris, to, targets)
+	e.inform(HeldFrom, g, held, to, targets)
+}
+
+func (e *Engine) inform(kind string, g *rib.Group, nlris []string, to, targets string) {
+	if len(nlris) == 0 {
 		return
 	}
 	at := now()

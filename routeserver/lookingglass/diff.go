@@ -12,7 +12,7 @@ import (
 
 // Difference is a route that a peer was sent and is not to have, or the other way round.
 type Difference struct {
-	Kind     string   `json:"kind"` // missing, unexpected, route-targets
+	Kind     string   `json:"kind"` // missing, unexpected, route-targets; held-back
 	Family   string   `json:"family"`
 	NLRI     string   `json:"nlri"`
 	Peer     string   `json:"peer"` // that announced it
@@ -28,6 +28,7 @@ type PeerDiff struct {
 	Session     bool         `json:"session"`
 	Compared    int          `json:"compared"` // routes that are to be there, or are
 	Differences []Difference `json:"differences"`
+	Held        []Difference `json:"held"` // what the peer is not sent by the poison-route guard
 }
 
 // place is a route of one PE; there are several PEs in a fight over a key.
@@ -40,10 +41,11 @@ type place struct {
 // is to have; it shares no rule with the engine. Where several PEs announce one key and none owns its route
 // distinguisher, the first has it; which one that was is not known here, so any one of them is right.
 func DiffPeer(s engine.Snapshot, peer string) PeerDiff {
-	d := PeerDiff{Peer: peer, At: s.At, Generation: s.Set.Generation, Session: s.Up, Differences: []Difference{}}
-	found := map[place][]string{}
+	d := PeerDiff{Peer: peer, At: s.At, Generation: s.Set.Generation, Session: s.Up, Differences: []Difference{}, Held: []Difference{}}
+	found, held := map[place][]string{}, map[place]bool{}
 	for _, v := range s.Out {
-		found[place{v.Family, v.NLRI, v.Peer}] = targets(v.Targets)
+		at := place{v.Family, v.NLRI, v.Peer}
+		found[at], held[at] = targets(v.Targets), v.Held != nil
 	}
 	m := model{snapshot: &s, peer: peer, document: s.Set.Document(), memo: map[string][]string{}}
 	for _, rivals := range m.rivals() {
@@ -59,16 +61,30 @@ func DiffPeer(s engine.Snapshot, peer string) PeerDiff {
 			continue
 		}
 		d.Compared++
+		if _, barred := s.Barred[c.peer]; barred && len(have) == 0 || held[c.place] && slices.Equal(sorted(want), sorted(have)) {
+			d.Held = append(d.Held, Difference{"held-back", c.family.String(), c.family.Text(c.nlri), c.peer, want, []string{}})
+			continue
+		}
 		d.compare(c.place, want, have)
 	}
 	for p, have := range found {
 		d.Compared++
 		d.compare(p, nil, have)
 	}
-	slices.SortFunc(d.Differences, func(a, b Difference) int {
+	inOrder(d.Differences)
+	inOrder(d.Held)
+	return d
+}
+
+func inOrder(list []Difference) {
+	slices.SortFunc(list, func(a, b Difference) int {
 		return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Family, b.Family), cmp.Compare(a.NLRI, b.NLRI))
 	})
-	return d
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
 }
 
 func (d *PeerDiff) compare(p place, want, have []string) {

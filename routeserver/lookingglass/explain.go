@@ -22,7 +22,7 @@ type Step struct {
 type RouteExplanation struct {
 	NLRI    string `json:"nlri"`
 	Family  string `json:"family"`
-	Verdict string `json:"verdict"` // sent, not-sent, quarantined
+	Verdict string `json:"verdict"` // sent, not-sent, held-back, quarantined
 	Text    string `json:"text"`
 	Steps   []Step `json:"steps"`
 }
@@ -40,6 +40,7 @@ type Explanation struct {
 const (
 	sent        = "sent"
 	notSent     = "not-sent"
+	heldBack    = "held-back"
 	quarantined = "quarantined"
 )
 
@@ -154,9 +155,19 @@ func accepted(p *engine.Path, v engine.View, from, to string) RouteExplanation {
 	if p.Constrains && !add("asked", p.Wanted != "", time.Time{}, "%s", asking(p)) {
 		return x
 	}
+	if !p.Barred.IsZero() {
+		add("held", false, time.Time{}, "all routes of %s are held back from %s until %s: too many of them have ended its sessions", p.FromPeer, p.ToPeer, p.Barred.UTC().Format(time.RFC3339))
+		x.Verdict = heldBack
+		return x
+	}
 	copied, ok := p.Out[v.NLRI]
 	add("rewritten", ok, time.Time{}, "route target %s becomes %s", p.FromRT, strings.Join(targets(p.Wanted), " "))
 	if !ok {
+		return x
+	}
+	if copied.Held != nil {
+		add("held", false, copied.Held.Since, "%s", holding(p, copied.Held))
+		x.Verdict = heldBack
 		return x
 	}
 	if !add("sent", !copied.Sent.IsZero(), copied.Sent, "%s", deliver(p, copied)) {

@@ -28,6 +28,7 @@ type Route struct {
 	Stale      bool           `json:"stale,omitempty"` // from before the peer's session was lost
 	StaleUntil *time.Time     `json:"stale_until,omitempty"`
 	LongLived  bool           `json:"long_lived,omitempty"` // stale for long: the least preferred
+	Held       *HeldBack      `json:"held,omitempty"`       // adj-out: it is not sent
 	Attributes map[string]any `json:"attributes"`
 	Details    map[string]any `json:"details"`
 }
@@ -40,6 +41,9 @@ func Describe(v engine.View) Route {
 		RD: v.Family.Distinguisher(v.NLRI), RTs: targets(v.Targets), NextHop: v.Attributes.Hop(),
 		ReceivedAt: moment(v.Received), SentAt: moment(v.Sent), Reason: string(v.Reason), Stale: !v.StaleUntil.IsZero(), StaleUntil: moment(v.StaleUntil), LongLived: v.LongLived,
 		Attributes: v.Attributes.Describe(), Details: v.Family.Fields(v.NLRI),
+	}
+	if v.Held != nil {
+		r.Held = describeHeld(*v.Held)
 	}
 	return r
 }

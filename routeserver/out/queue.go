@@ -53,6 +53,8 @@ type Queue struct {
 	waiting  []waiter
 	wake     chan struct{}
 	flushes  []flush // the last ones, oldest first
+	marks    []flush // some of them, over a longer time
+	taken    time.Time
 }
 
 // flush says that everything appended up to a time was written at another.
@@ -60,6 +62,12 @@ type flush struct{ appended, written time.Time }
 
 // flushMemory is how many flushes are remembered.
 const flushMemory = 256
+
+// marks are markEvery apart, so that they reach back for half a minute, however much is written.
+const (
+	markEvery  = 500 * time.Millisecond
+	markMemory = 64
+)
 
 type waiter struct {
 	upTo uint64
@@ -187,6 +195,7 @@ func (q *Queue) Take(extended bool) (t Taken, ok bool) {
 	q.items = q.items[n:]
 	if n > 0 {
 		t.when = items[n-1].when
+		q.taken = t.when
 	}
 	t.upTo = q.appended
 	q.routes -= routes
@@ -236,6 +245,7 @@ func (q *Queue) Written(t Taken) {
 		q.flushes = append([]flush(nil), q.flushes[flushMemory:]...)
 	}
 	q.flushes = append(q.flushes, flush{t.when, time.Now()})
+	q.mark()
 	var done []waiter
 	for len(q.waiting) > 0 && q.waiting[0].upTo <= q.written {
 		done = append(done, q.waiting[0])
@@ -261,6 +271,43 @@ func (q *Queue) WrittenAt(appended time.Time) (written time.Time, ok bool) {
 		}
 	}
 	return appended, q.written == q.appended
+}
+
+// mark keeps the last flush, in the place of the one before if that is close to its own predecessor.
+func (q *Queue) mark() {
+	last := q.flushes[len(q.flushes)-1]
+	if n := len(q.marks); n >= 2 && q.marks[n-1].written.Sub(q.marks[n-2].written) < markEvery {
+		q.marks[n-1] = last
+		return
+	}
+	if len(q.marks) >= markMemory {
+		q.marks = append(q.marks[:0], q.marks[markMemory/2:]...)
+	}
+	q.marks = append(q.marks, last)
+}
+
+// Lately says what was written since a time, or begun to be: what was appended later than after, and not later than upTo.
+// The zero after stands for all.
+func (q *Queue) Lately(since time.Time) (after, upTo time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range q.marks {
+		if !m.written.Before(since) {
+			break
+		}
+		after = m.appended
+	}
+	return after, q.taken
+}
+
+// Last is when the last of what is written was written; zero: nothing is.
+func (q *Queue) Last() time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.marks) == 0 {
+		return time.Time{}
+	}
+	return q.marks[len(q.marks)-1].written
 }
 
 // identity tells routes of all families apart.

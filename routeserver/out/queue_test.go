@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"weft/routeserver/wire"
 )
@@ -210,5 +211,51 @@ func TestManyRoutesAreNotLookedAtOneByOne(t *testing.T) {
 	}
 	if q.Backlog() > 2*len(nlris) {
 		t.Errorf("%d routes wait", q.Backlog())
+	}
+}
+
+// TestLatelyWritten: what was written a while ago is known from what was not, with nothing else to do and amid much else.
+func TestLatelyWritten(t *testing.T) {
+	for _, between := range []int{0, 2000} {
+		q := NewQueue()
+		write := func(nlri string) time.Time {
+			at := time.Now()
+			q.Announce(Announce(wire.VPLS, attributes, wire.Reflection{}, []string{nlri}), "\x00\x02\xfd\xe8\x00\x00\x00\x01", false)
+			taken, _ := q.Take(false)
+			q.Written(taken)
+			return at
+		}
+		first := write(block(1))
+		for range between {
+			write(block(2))
+		}
+		q.mu.Lock()
+		for i := range q.marks { // as if it were a minute ago
+			q.marks[i].appended, q.marks[i].written = q.marks[i].appended.Add(-time.Minute), q.marks[i].written.Add(-time.Minute)
+		}
+		q.mu.Unlock()
+		first = first.Add(-time.Minute)
+		second := write(block(3))
+		after, upTo := q.Lately(time.Now().Add(-time.Second))
+		if first.After(after) || !second.After(after) || second.After(upTo) {
+			t.Errorf("%d between: lately is from %s to %s, written was %s and %s", between, after, upTo, first, second)
+		}
+		if n := len(q.marks); n > markMemory {
+			t.Errorf("%d marks", n)
+		}
+	}
+}
+
+// TestBegunIsLately: a peer may end its session while it is written to, before the queue hears that it was.
+func TestBegunIsLately(t *testing.T) {
+	q := NewQueue()
+	before := time.Now()
+	q.Announce(Announce(wire.VPLS, attributes, wire.Reflection{}, []string{block(1)}), "\x00\x02\xfd\xe8\x00\x00\x00\x01", false)
+	if _, upTo := q.Lately(before); !upTo.IsZero() {
+		t.Error("what waits was begun")
+	}
+	q.Take(false)
+	if after, upTo := q.Lately(before); !after.IsZero() || upTo.Before(before) {
+		t.Errorf("lately is from %s to %s, begun was later than %s", after, upTo, before)
 	}
 }

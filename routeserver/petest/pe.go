@@ -5,6 +5,7 @@ package petest
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"sort"
@@ -291,6 +292,13 @@ func (p *PE) Over() bool {
 	default:
 		return false
 	}
+}
+
+// Routes gives the routes that the PE has: NLRI text to route targets.
+func (p *PE) Routes() map[string]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.rib)
 }
 
 // Updates gives the UPDATEs that came so far.

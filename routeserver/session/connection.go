@@ -98,14 +98,21 @@ func (c *connection) stop(why error) {
 	}
 }
 
-// fail ends the connection because it cannot be written to.
+// lastWords is how long a NOTIFICATION may take that says why a connection cannot be written to any more.
+const lastWords = 100 * time.Millisecond
+
+// fail ends the connection because it cannot be written to. If the peer has closed it, its NOTIFICATION may be there to be read.
 func (c *connection) fail(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closing != nil || errors.As(why, new(*wire.Notification)) {
+		c.conn.Close()
+	} else {
+		_ = c.conn.SetReadDeadline(time.Now().Add(lastWords))
+	}
 	if c.closing == nil {
 		c.closing = why
 	}
-	c.conn.Close()
 }
 
 // replaceable says whether a new connection from the peer means that this session is dead: the peer restarts gracefully
@@ -161,6 +168,8 @@ func (c *connection) reason(err error) error {
 	switch {
 	case errors.As(c.closing, &n):
 		return c.harden(n)
+	case errors.As(err, &n) && n.Received:
+		return n
 	case c.closing != nil:
 		return cause(c.closing)
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -204,7 +213,7 @@ func (c *connection) converse() error {
 	if err != nil {
 		return err
 	}
-	c.opening = engine.Opening{Local: end(c.conn.LocalAddr()), Remote: end(c.conn.RemoteAddr()), Sent: open}
+	c.opening = engine.Opening{Local: end(c.conn.LocalAddr()), Remote: end(c.conn.RemoteAddr()), Sent: open, Unread: unread(c.conn)}
 	if _, err := c.conn.Write(open); err != nil {
 		return err
 	}

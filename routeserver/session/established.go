@@ -36,10 +36,16 @@ func (c *connection) established(r io.Reader, buf *[]byte) error {
 	close(stop)
 	// The writer may be in the middle of a message to a peer that takes nothing.
 	_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second))
-	if failed := <-written; failed != nil {
+	if failed := <-written; failed != nil && !received(err) {
 		return failed
 	}
 	return err
+}
+
+// received says whether a session ended with the peer's NOTIFICATION.
+func received(why error) bool {
+	n := (*wire.Notification)(nil)
+	return errors.As(why, &n) && n.Received
 }
 
 // flushWait is how long a session that ends softly goes on writing what waits.

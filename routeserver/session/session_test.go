@@ -30,15 +30,18 @@ func pe(name, address, rt string) (ruleset.Peer, ruleset.Endpoint) {
 		ruleset.Endpoint{Name: "lan-" + name, Peer: name, Family: "l2vpn-vpls", RT: rt, RD: rt}
 }
 
-func start(t *testing.T, c session.Config) *region {
+func start(t *testing.T, c session.Config, how ...func(*engine.Config)) *region {
 	t.Helper()
 	store, err := ruleset.OpenStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &region{ended: make(chan error, 1)}
-	r.Engine, err = engine.New(engine.Config{Name: "rs", ASN: 65000, RouterID: [4]byte{10, 0, 0, 200}, ClusterID: [4]byte{10, 0, 0, 200}, MaxRoutes: 50, StaleTime: time.Minute},
-		store, func(s *ruleset.Set, peers []string) { r.server.Reconcile(s, peers) })
+	config := engine.Config{Name: "rs", ASN: 65000, RouterID: [4]byte{10, 0, 0, 200}, ClusterID: [4]byte{10, 0, 0, 200}, MaxRoutes: 50, StaleTime: time.Minute}
+	for _, change := range how {
+		change(&config)
+	}
+	r.Engine, err = engine.New(config, store, func(s *ruleset.Set, peers []string) { r.server.Reconcile(s, peers) })
 	if err != nil {
 		t.Fatal(err)
 	}

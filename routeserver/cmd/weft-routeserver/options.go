@@ -83,6 +83,8 @@ func parse(args []string, output io.Writer) (*options, error) {
 	passwords := f.String("password-file", "", "`file` with lines \"address password\" of neighbours that must use TCP-MD5 (RFC 2385), or \"address ao sendid recvid algorithm key\" for TCP-AO (RFC 5925); SIGHUP reads it again")
 	hops := f.Int("ttl-security", 0, "accept packets only from neighbours within this many `hops` (GTSM, RFC 5082), who have to send with TTL 255; 0: off, and neighbours, external ones too, may be any number of hops away")
 	farewell := f.String("shutdown-text", "", "`text` of at most 255 bytes that neighbours are told at the end (RFC 9003; default: the route server stops)")
+	settle := f.Duration("poison-settle", 5*time.Second, "`time` within which a PE that does not bear a route ends its session: what it was sent since then is suspected, and held back from it alone until it was tried; at most 15s; 0: off")
+	holdBack := f.Duration("poison-hold", time.Hour, "`time` for which a route is held back from a PE that ends its session for it, twice as long after each time in a row, at least 1m")
 	maxRoutes := f.Int("max-routes", 100000, "end the session of a peer that announces more `routes` than this; 0: no bound")
 	limitHold := f.Duration("limit-hold", 30*time.Second, "`time` for which an endpoint with more routes or MACs than it may have stays in quarantine at least, at most 1h")
 	var stations []string
@@ -112,6 +114,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	o.engine.Name, o.engine.ASN, o.engine.MaxRoutes = *name, uint32(*asn), *maxRoutes
 	o.session.Active, o.session.HoldTime, o.session.ConnectRetry = *active, *hold, *retry
 	o.session.IdleHold, o.session.ConnectRate, o.engine.LimitHold = *idle, *connects, *limitHold
+	o.engine.Settle, o.engine.HoldBack = *settle, *holdBack
 	o.session.RestartTime, o.session.Deferral, o.engine.StaleTime = *restart, *deferral, *stale
 	if *restart == 0 {
 		o.engine.StaleTime = 0
@@ -161,6 +164,10 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil, fmt.Errorf("--ttl-security %d is not between 0 and 254", *hops)
 	case *statistics != 0 && *statistics < time.Second:
 		return nil, fmt.Errorf("--bmp-statistics %s is less than a second, and not 0", *statistics)
+	case *settle != 0 && (*settle < 100*time.Millisecond || *settle > 15*time.Second):
+		return nil, fmt.Errorf("--poison-settle %s is not between 100ms and 15s, nor 0", *settle)
+	case *holdBack < time.Minute || *holdBack > 24*time.Hour:
+		return nil, fmt.Errorf("--poison-hold %s is not between 1m and 24h", *holdBack)
 	case *peerPort < 1 || *peerPort > 65535:
 		return nil, fmt.Errorf("--peer-port %d is not a port", *peerPort)
 	}

@@ -1,0 +1,181 @@
+package poison
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// neighbour bears all routes but its poisons, and, if it is delicate, no two routes in one message.
+type neighbour struct {
+	poisons  map[int]bool
+	delicate bool
+	sessions int // that it ended
+	trials   int
+	has      map[int]bool
+}
+
+func all(int) bool { return true }
+
+// search plays a whole search: n routes are sent at first, and others as the case says.
+func search(n *neighbour, routes []int, apart bool) (found []int) {
+	n.sessions = 1
+	c, found := Open(routes, apart)
+	n.has = map[int]bool{}
+	for range 100 * len(routes) {
+		trial, more := c.Next(all)
+		found = append(found, more...)
+		if len(trial) == 0 {
+			return found
+		}
+		n.trials++
+		if slices.ContainsFunc(trial, func(k int) bool { return n.poisons[k] }) {
+			n.sessions++
+			found = append(found, c.Ended(trial, true)...)
+			continue
+		}
+		for _, k := range c.Survived() {
+			n.has[k] = true
+		}
+	}
+	panic("the search does not end")
+}
+
+func numbers(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// TestAnySetOfPoisonsIsFound: exactly the poisons are found, all others are sent in the end, and of p poisons among n routes
+// each costs at most as many sessions as n can be halved, and one.
+func TestAnySetOfPoisonsIsFound(t *testing.T) {
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 20))
+		size := 1 + r.IntN(300)
+		n := &neighbour{poisons: map[int]bool{}}
+		for range 1 + r.IntN(min(6, size)) {
+			n.poisons[r.IntN(size)] = true
+		}
+		apart := r.IntN(2) == 0
+		found := search(n, numbers(size), apart)
+		slices.Sort(found)
+		if len(slices.Compact(slices.Clone(found))) != len(found) {
+			t.Fatalf("seed %d: %v were found twice", seed, found)
+		}
+		for k := range size {
+			if n.poisons[k] != slices.Contains(found, k) || n.poisons[k] == n.has[k] {
+				t.Fatalf("seed %d: of %d routes %v are poisons, found were %v; route %d was sent: %v", seed, size, n.poisons, found, k, n.has[k])
+			}
+		}
+		p, halvings := len(n.poisons), bits.Len(uint(size-1))
+		if most := 1 + p*(halvings+1); n.sessions > most {
+			t.Errorf("seed %d: %d poisons among %d routes cost %d sessions, more than %d", seed, p, size, n.sessions, most)
+		}
+		if most := 1 + 2*p*(halvings+1); n.trials > most {
+			t.Errorf("seed %d: %d poisons among %d routes took %d trials, more than %d", seed, p, size, n.trials, most)
+		}
+	}
+}
+
+// TestTheLastRouteCostsOneSession: the session that it ended when it came is the only one that is lost for it, whatever was
+// sent shortly before.
+func TestTheLastRouteCostsOneSession(t *testing.T) {
+	for _, size := range []int{1, 2, 3, 10, 1000} {
+		n := &neighbour{poisons: map[int]bool{size - 1: true}}
+		if found := search(n, numbers(size), true); n.sessions != 1 || !slices.Equal(found, []int{size - 1}) {
+			t.Errorf("of %d routes %v was found after %d sessions", size, found, n.sessions)
+		}
+	}
+}
+
+// TestRoutesThatAreBorneOneByOne: nobody is found where the neighbour only minds them in one message, and that is said.
+func TestRoutesThatAreBorneOneByOne(t *testing.T) {
+	for _, size := range []int{2, 3, 7, 64} {
+		c, found := Open(numbers(size), false)
+		for c.Open() {
+			trial, more := c.Next(all)
+			if found = append(found, more...); len(trial) > 0 {
+				c.Survived()
+			}
+		}
+		if len(found) > 0 || !c.Together() || c.Held() > 0 {
+			t.Errorf("of %d routes %v were found, %d held; together: %v", size, found, c.Held(), c.Together())
+		}
+	}
+	if c, _ := Open([]int{1}, false); c.Together() {
+		t.Error("a single route is no combination")
+	}
+}
+
+// TestWhatIsGoneIsNoSuspect: routes that are withdrawn during the search are not tried, and what is left proves nothing.
+func TestWhatIsGoneIsNoSuspect(t *testing.T) {
+	c, _ := Open(numbers(8), true)
+	trial, found := c.Next(func(k int) bool { return k == 2 || k == 6 })
+	if fmt.Sprint(trial, found) != "[2] []" {
+		t.Fatalf("%v is tried, %v found", trial, found)
+	}
+	c.Survived()
+	if trial, found = c.Next(func(k int) bool { return k == 6 }); fmt.Sprint(trial, found) != "[6] []" {
+		t.Fatalf("%v is tried, %v found, though the poison may be gone", trial, found)
+	}
+	c.Survived()
+	if trial, _ := c.Next(all); trial != nil || c.Open() || c.Held() > 0 {
+		t.Errorf("%v is tried, %d held", trial, c.Held())
+	}
+}
+
+// TestAnotherRouteDuringATrial: the session may have ended for a route that came meanwhile, and both are tried by themselves.
+func TestAnotherRouteDuringATrial(t *testing.T) {
+	for _, poison := range []int{0, 9} {
+		c, _ := Open(numbers(2), true)
+		trial, _ := c.Next(all)
+		if fmt.Sprint(trial) != "[0]" {
+			t.Fatalf("%v is tried", trial)
+		}
+		found := c.Ended([]int{0, 9}, true)
+		for range 10 {
+			trial, more := c.Next(all)
+			if found = append(found, more...); len(trial) == 0 {
+				break
+			}
+			if slices.Contains(trial, poison) {
+				found = append(found, c.Ended(trial, true)...)
+			} else {
+				c.Survived()
+			}
+		}
+		if fmt.Sprint(found) != fmt.Sprint([]int{poison}) {
+			t.Errorf("%v was found, not %d", found, poison)
+		}
+	}
+}
+
+func TestAnInterruptedTrialSaysNothing(t *testing.T) {
+	c, _ := Open(numbers(2), true)
+	first, _ := c.Next(all)
+	c.Interrupted()
+	if !c.Holds(first[0]) || c.Trying() != 0 {
+		t.Fatal("what was tried is not held back again")
+	}
+	if again, found := c.Next(all); !slices.Equal(first, again) || len(found) > 0 {
+		t.Errorf("%v is tried after %v, found %v", again, first, found)
+	}
+}
+
+// TestTheBaseIsSuspectedLast: what a search has cleared is not suspected again as long as there is something else.
+func TestTheBaseIsSuspectedLast(t *testing.T) {
+	c, _ := Open(numbers(2), false)
+	c.Next(all)
+	c.Survived() // 0
+	if found := c.Ended([]int{0, 7}, false); fmt.Sprint(found) != "[7]" {
+		t.Errorf("%v was found", found)
+	}
+	if found := c.Ended([]int{0}, true); fmt.Sprint(found) != "[0]" {
+		t.Errorf("%v was found of what was cleared", found)
+	}
+}
