@@ -47,8 +47,8 @@ func (w *world) check(after string) {
 		if s.slow {
 			continue
 		}
-		if !same(want[name], s.current(), true) {
-			w.t.Fatalf("after %s, generation %d: %s has\n%v\nbut is to have\n%v", after, w.document.Generation, name, s.rib, want[name])
+		if want := sent(want[name], w.checkHeld(after, name)); !same(want, s.current(), true) {
+			w.t.Fatalf("after %s, generation %d: %s has\n%v\nbut is to have\n%v", after, w.document.Generation, name, s.rib, want)
 		}
 		if len(s.remnants) > 0 && !w.mayKeep(s) {
 			w.t.Fatalf("after %s, generation %d: %s still keeps %v from before, and was not told to drop it", after, w.document.Generation, name, s.remnants)
@@ -67,7 +67,7 @@ func (w *world) adjOut(after, name string) map[string]entry {
 		}
 		sort.Strings(rts)
 		seen[v.Family.Text(v.NLRI)] = entry{v.Peer, strings.Join(rts, " "), "", v.Family}
-		if v.Sent.IsZero() && !w.speakers[name].slow {
+		if v.Sent.IsZero() != (v.Held != nil) && !w.speakers[name].slow {
 			w.t.Fatalf("after %s: %s is not marked as sent to %s", after, v.Family.Text(v.NLRI), name)
 		}
 	}

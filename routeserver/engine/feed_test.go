@@ -80,6 +80,9 @@ func (f *follower) table(table, peer string) map[string]string {
 	routes := map[string]string{}
 	views, _ := f.e.Select(engine.Filter{Table: table, Peer: peer, AnyFamily: true, AnyRT: true})
 	for _, v := range views {
+		if v.Held != nil {
+			continue // it was not sent
+		}
 		var rts []string
 		for _, rt := range wire.RTs(v.Targets) {
 			rts = append(rts, rt.String())

@@ -38,6 +38,7 @@ func (w *world) session() string {
 
 // down ends a session with a NOTIFICATION.
 func (w *world) down(s *speaker) {
+	w.blamed[s.name] = true
 	w.engine.Down(s.peer, "test")
 	delete(w.speakers, s.name)
 	delete(w.kept, s.name)
@@ -73,6 +74,7 @@ func (w *world) anyRestart() wire.Restart {
 
 // lose breaks a session without a NOTIFICATION, or with one that is taken for that.
 func (w *world) lose(s *speaker) string {
+	w.blamed[s.name] = true
 	w.engine.Lose(s.peer, "test")
 	w.keep(s)
 	w.lost[s.name] = w.stay(s)

@@ -65,7 +65,7 @@ func (w *world) candidates() map[string][]candidate {
 // delivery is with which route targets a PE gets a candidate's route; empty: it does not.
 func (w *world) delivery(peer string, c candidate) string {
 	s := w.speakers[peer]
-	if c.home && s.external() || c.longLived() && !s.peer.restart.LongLived {
+	if w.barred(peer, c.announcer) || c.home && s.external() || c.longLived() && !s.peer.restart.LongLived {
 		return ""
 	}
 	var rts []string

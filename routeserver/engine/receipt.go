@@ -103,12 +103,12 @@ func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 		}
 		for _, sent := range s.group.Out {
 			if s.desired[sent.Peer] == "" {
-				t.withdrawn[sent.Peer] += s.group.Len()
+				e.foreseeWithdrawal(t, sent.Peer, s.group)
 			}
 		}
 		for peer, targets := range s.desired {
 			if was, _ := s.group.SentTo(peer); was.Targets != targets {
-				t.announced[peer] += s.group.Len()
+				e.foresee(t, peer, s.group)
 			}
 		}
 	}
@@ -123,9 +123,9 @@ func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 			switch gone := next.Site(pair.Endpoint) == nil || judged[pair.Endpoint] && !e.stays(next, pair.Endpoint, g); {
 			case gone || was.Targets == targets:
 			case targets == "" && sent:
-				t.withdrawn[pair.Peer] += g.Len()
+				e.foreseeWithdrawal(t, pair.Peer, g)
 			case targets != "":
-				t.announced[pair.Peer] += g.Len()
+				e.foresee(t, pair.Peer, g)
 			}
 		}
 	}

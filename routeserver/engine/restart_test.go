@@ -20,7 +20,7 @@ func (w *world) restart() string {
 	for name := range w.said {
 		w.forget(name)
 	}
-	w.parted = map[string]bool{}
+	w.parted, w.blamed = map[string]bool{}, map[string]bool{}
 	w.open()
 	if have, want := w.engine.Set().Document(), built(w, w.document); !reflect.DeepEqual(have, want) {
 		w.t.Fatalf("the rule set on disk is %+v, it was %+v", have, want)

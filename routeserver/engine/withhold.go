@@ -129,3 +129,26 @@ func (e *Engine) split(p *Peer, g *rib.Group, nlris []string) (sent, held []stri
 	}
 	return sent, held
 }
+
+// foresee counts what a peer would be sent of a group.
+func (e *Engine) foresee(t *transaction, peer string, g *rib.Group) {
+	p := e.peers[peer]
+	if p == nil || p.guard == nil {
+		t.announced[peer] += g.Len()
+		return
+	}
+	b := g.Whole(e.reflection(g.Peer))
+	for _, nlri := range b.NLRIs {
+		if _, blocked := e.blocked(p, b, nlri); blocked {
+			t.held[peer]++
+		} else {
+			t.announced[peer]++
+		}
+	}
+}
+
+// foreseeWithdrawal counts what would be withdrawn of a group from a peer.
+func (e *Engine) foreseeWithdrawal(t *transaction, peer string, g *rib.Group) {
+	sent, _ := e.split(e.peers[peer], g, g.NLRIs())
+	t.withdrawn[peer] += len(sent)
+}

@@ -37,6 +37,7 @@ type world struct {
 	restarts map[string]wire.Restart            // what those PEs had said
 	kept     map[string]map[string]entry        // what PEs without a session keep of what they were sent
 	doing    string                             // to the rule set
+	blamed   map[string]bool                    // PEs that have ended a session
 	parted   map[string]bool                    // PEs that lost access to something while the route server restarts
 
 	followers []func() string // copies of all tables
@@ -50,7 +51,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	w := &world{
 		t: t, r: rand.New(rand.NewPCG(seed, 1<<32)), document: &ruleset.Document{Generation: 1},
 		speakers: map[string]*speaker{}, said: map[string]map[string]announcement{}, stale: map[string]map[string]bool{},
-		lost: map[string]bool{}, long: map[string][wire.Families]bool{}, restarts: map[string]wire.Restart{}, kept: map[string]map[string]entry{}, parted: map[string]bool{},
+		lost: map[string]bool{}, long: map[string][wire.Families]bool{}, restarts: map[string]wire.Restart{}, kept: map[string]map[string]entry{}, parted: map[string]bool{}, blamed: map[string]bool{},
 	}
 	w.families = w.someFamilies()
 	var err error
@@ -78,7 +79,7 @@ func (w *world) open() {
 	}
 	w.engine, err = New(Config{
 		Name: "rs", ASN: 65000, RouterID: [4]byte{10, 0, 0, 254}, ClusterID: [4]byte{10, 0, 0, 254},
-		StaleTime: time.Hour, LongLived: longLived(2 * time.Hour), MembershipWait: time.Hour,
+		StaleTime: time.Hour, LongLived: longLived(2 * time.Hour), MembershipWait: time.Hour, Settle: time.Hour, HoldBack: 1000 * time.Hour,
 	}, w.store, nil)
 	if err != nil {
 		w.t.Fatal(err)
@@ -139,7 +140,7 @@ func (w *world) step() string {
 	}{
 		{36, w.announce}, {10, w.withdraw}, {4, w.malformed}, {12, w.constrain}, {3, w.askAgain}, {8, w.sayAgain},
 		{15, w.joinOrLeave}, {5, w.batch}, {8, w.endpoint}, {5, w.pool}, {4, w.peer}, {1, w.replace}, {2, w.refused}, {3, w.trial},
-		{14, w.session}, {6, w.time}, {8, w.backlog}, {1, w.restart},
+		{14, w.session}, {8, w.poison}, {6, w.time}, {8, w.backlog}, {1, w.restart},
 	}
 	total := 0
 	for _, s := range steps {
