@@ -259,7 +259,7 @@ func (c *connection) preferred() bool {
 
 func (c *connection) receiveOpen(r io.Reader, buf *[]byte) error {
 	c.expect(openWait)
-	kind, body, err := wire.ReadMessage(r, buf, wire.MaxLength)
+	kind, body, err := wire.ReadMessage(r, buf)
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (c *connection) receiveOpen(r io.Reader, buf *[]byte) error {
 
 func (c *connection) receiveKeepalive(r io.Reader, buf *[]byte) error {
 	c.expect(cmp.Or(c.hold, openWait)) // without a hold timer it could wait for ever
-	kind, body, err := wire.ReadMessage(r, buf, wire.MaxLength)
+	kind, body, err := wire.ReadMessage(r, buf)
 	switch {
 	case err != nil:
 		return err

@@ -82,14 +82,10 @@ func (c *connection) part(p *engine.Peer, why error) {
 }
 
 func (c *connection) read(r io.Reader, buf *[]byte, p *engine.Peer) error {
-	limit := wire.MaxLength
-	if c.remote.Extended {
-		limit = wire.MaxExtended
-	}
 	from := c.server.engine.Neighbour(c.peer, c.remote)
 	for {
 		c.expect(c.hold)
-		kind, body, err := wire.ReadMessage(r, buf, limit)
+		kind, body, err := wire.ReadMessage(r, buf)
 		if err != nil {
 			return err
 		}

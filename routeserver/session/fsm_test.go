@@ -57,7 +57,9 @@ func TestErrors(t *testing.T) {
 		"long KEEPALIVE":        {session.OpenConfirm, marker + "\x00\x14\x04", 1, 2, "\x00\x14"},
 		"short UPDATE":          {session.Established, marker + "\x00\x16\x02", 1, 2, "\x00\x16"},
 		"short NOTIFICATION":    {session.Established, marker + "\x00\x14\x03", 1, 2, "\x00\x14"},
-		"too long, not agreed":  {session.Established, marker + "\x20\x00\x02", 1, 2, "\x20\x00"},
+		"OPEN of 4,097 bytes":   {session.OpenSent, marker + "\x10\x01\x01", 1, 2, "\x10\x01"}, // RFC 8654 section 4
+		"another of 4,097":      {session.Established, marker + "\x10\x01\x01", 1, 2, "\x10\x01"},
+		"very long KEEPALIVE":   {session.Established, marker + "\x10\x01\x04", 1, 2, "\x10\x01"},
 		"type 9":                {session.OpenSent, marker + "\x00\x13\x09", 1, 3, "\x09"},
 		"type 0":                {session.Established, marker + "\x00\x13\x00", 1, 3, "\x00"},
 		"version 3":             {session.OpenSent, strings.Replace(open, "\x01\x04", "\x01\x03", 1), 2, 1, "\x00\x04"},

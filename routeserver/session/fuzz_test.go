@@ -122,7 +122,7 @@ func (x *fuzzed) check(t *testing.T) {
 	}
 	var buf []byte
 	for r := strings.NewReader(string(stream)); r.Len() > 0; {
-		kind, body, err := wire.ReadMessage(r, &buf, wire.MaxLength)
+		kind, body, err := wire.ReadMessage(r, &buf)
 		if err != nil || kind != wire.TypeUpdate {
 			t.Fatalf("the other PE is sent type %d: %v", kind, err)
 		}

@@ -157,7 +157,7 @@ func (s *storm) rage(n int) {
 		kind := uint8(0)
 		for kind != wire.TypeKeepalive && kind != wire.TypeNotification { // a refusal, since the one before is not over yet
 			var err error
-			if kind, _, err = wire.ReadMessage(c, &buf, wire.MaxLength); err != nil {
+			if kind, _, err = wire.ReadMessage(c, &buf); err != nil {
 				break
 			}
 		}

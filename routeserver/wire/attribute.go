@@ -2,8 +2,9 @@ package wire
 
 import "encoding/binary"
 
-// Path attribute types (IANA).
+// Path attribute types (IANA, BGP path attributes).
 const (
+	attrReserved        = 0
 	attrOrigin          = 1
 	attrASPath          = 2
 	attrNextHop         = 3
@@ -14,15 +15,35 @@ const (
 	attrCommunities     = 8
 	attrOriginator      = 9
 	attrClusterList     = 10
+	attrDPA             = 11
+	attrAdvertiser      = 12
+	attrRCIDPath        = 13
 	attrReach           = 14
 	attrUnreach         = 15
 	attrExtCommunities  = 16
 	attrAS4Path         = 17
 	attrAS4Aggregator   = 18
+	attrSAFISpecific    = 19
+	attrConnector       = 20
+	attrASPathLimit     = 21
 	attrPMSI            = 22
 	attrTunnelEncap     = 23
+	attrTraffic         = 24
 	attrExtCommunities6 = 25
+	attrAIGP            = 26
+	attrPELabels        = 27
+	attrEntropyLabel    = 28
+	attrLinkState       = 29
 	attrLargeCommunity  = 32
+	attrBGPsec          = 33
+	attrOnlyToCustomer  = 35
+	attrDomainPath      = 36
+	attrServiceFunction = 37
+	attrBFD             = 38
+	attrPrefixSID       = 40
+	attrBIER            = 41
+	attrSet             = 128
+	attrDevelopment     = 255
 )
 
 // Attribute flags.
@@ -33,70 +54,14 @@ const (
 	flagExtended   = 0x10
 )
 
-// remedy is what to do about an attribute that is not as it should be (RFC 7606 section 2).
-type remedy uint8
-
-const (
-	fine remedy = iota
-	discard
-	withdraw
-)
-
-// rule is how an attribute that we know has to look.
-type rule struct {
-	name  string
-	flags uint8 // optional and transitive bits
-	check func(value []byte) bool
-	bad   remedy // if check fails
-	drop  bool   // not carried on, even if fine
-}
-
-// exactly and multiple are the length checks that most attributes need.
-func exactly(n int) func([]byte) bool { return func(v []byte) bool { return len(v) == n } }
-func multiple(n int) func([]byte) bool {
-	return func(v []byte) bool { return len(v) > 0 && len(v)%n == 0 }
-}
-
-// rules are RFC 7606 section 7, for internal peers that speak four-octet AS numbers.
-var rules = map[uint8]rule{
-	attrOrigin:          {"ORIGIN", flagTransitive, func(v []byte) bool { return len(v) == 1 && v[0] <= 2 }, withdraw, false},
-	attrASPath:          {"AS_PATH", flagTransitive, validPath(4), withdraw, false},
-	attrNextHop:         {"NEXT_HOP", flagTransitive, exactly(4), withdraw, true}, // ours is in MP_REACH_NLRI
-	attrMED:             {"MULTI_EXIT_DISC", flagOptional, exactly(4), withdraw, false},
-	attrLocalPref:       {"LOCAL_PREF", flagTransitive, exactly(4), withdraw, false},
-	attrAtomicAggregate: {"ATOMIC_AGGREGATE", flagTransitive, exactly(0), discard, false},
-	attrAggregator:      {"AGGREGATOR", flagOptional | flagTransitive, validAggregator(4), discard, false},
-	attrCommunities:     {"COMMUNITIES", flagOptional | flagTransitive, multiple(4), withdraw, false},
-	attrOriginator:      {"ORIGINATOR_ID", flagOptional, exactly(4), withdraw, true},
-	attrClusterList:     {"CLUSTER_LIST", flagOptional, multiple(4), withdraw, true},
-	attrExtCommunities:  {"EXTENDED_COMMUNITIES", flagOptional | flagTransitive, multiple(8), withdraw, true},
-	attrAS4Path:         {"AS4_PATH", flagOptional | flagTransitive, never, discard, true}, // RFC 6793 section 6
-	attrAS4Aggregator:   {"AS4_AGGREGATOR", flagOptional | flagTransitive, never, discard, true},
-	attrPMSI:            {"PMSI_TUNNEL", flagOptional | flagTransitive, func(v []byte) bool { return len(v) >= 5 }, withdraw, false},
-	attrTunnelEncap:     {"TUNNEL_ENCAPSULATION", flagOptional | flagTransitive, validTLVs, withdraw, false},
-	attrExtCommunities6: {"IPV6_EXTENDED_COMMUNITIES", flagOptional | flagTransitive, multiple(20), withdraw, false},
-	attrLargeCommunity:  {"LARGE_COMMUNITY", flagOptional | flagTransitive, multiple(12), withdraw, false},
-}
-
-// externalRules take the place of rules for external peers, which have no business to send these.
-var externalRules = map[uint8]rule{
-	attrLocalPref:   {"LOCAL_PREF", flagTransitive, never, discard, true},
-	attrOriginator:  {"ORIGINATOR_ID", flagOptional, never, discard, true},
-	attrClusterList: {"CLUSTER_LIST", flagOptional, never, discard, true},
-}
-
-// never is for attributes that this neighbour must not send.
-func never([]byte) bool { return false }
-
-// validTLVs checks the outer structure of RFC 9012: type 2, length 2, value.
-func validTLVs(v []byte) bool {
-	for len(v) > 0 {
-		if len(v) < 4 || len(v) < 4+int(binary.BigEndian.Uint16(v[2:])) {
-			return false
-		}
-		v = v[4+int(binary.BigEndian.Uint16(v[2:])):]
+// legalFlags are the flags with which an attribute goes on: without reserved bits, and partial only where that bit has a
+// meaning (RFC 4271 section 4.3). The length of the value says whether the length field is long.
+func legalFlags(flags uint8) uint8 {
+	const kind = flagOptional | flagTransitive
+	if flags&kind == kind {
+		return flags & (kind | flagPartial)
 	}
-	return true
+	return flags & kind
 }
 
 // appendAttribute encodes one attribute, with a two-byte length only where it is needed.

@@ -85,11 +85,6 @@ func addressIn(v string) netip.Addr {
 	return netip.Addr{}
 }
 
-const (
-	ingressReplication = 6 // RFC 6514 section 5: the identifier is the address of the tunnel's end
-	egressEndpoint     = 6 // RFC 9012 section 3.1: reserved 4, AFI 2, address
-)
-
 // Ends tells of every address that the attributes send traffic to: the next hop, the end of an ingress replication tunnel,
 // and egress endpoints of a Tunnel Encapsulation attribute. An address that cannot be read is told as the zero Addr.
 func (a *Attributes) Ends(told func(netip.Addr)) {
@@ -103,8 +98,8 @@ func (a *Attributes) Ends(told func(netip.Addr)) {
 	EachAttribute(a.Path, func(_, kind uint8, value, _ string) {
 		switch kind {
 		case attrPMSI:
-			if value[1] == ingressReplication {
-				told(addressIn(value[5:]).Unmap())
+			if value[1] == tunnelIngress {
+				told(addressIn(value[pmsiHead:]).Unmap())
 			}
 		case attrTunnelEncap:
 			eachEgress(value, told)
@@ -127,7 +122,7 @@ func eachEgress(tunnels string, told func(netip.Addr)) {
 				n = int(binary.BigEndian.Uint16([]byte(subs[1:3])))
 			}
 			value := subs[head:min(head+n, len(subs))]
-			if subs[0] == egressEndpoint && len(value) > 6 { // AFI 0 without an address means the next hop
+			if subs[0] == subEgress && len(value) > 6 { // AFI 0 without an address means the next hop
 				told(addressIn(value[6:]).Unmap())
 			}
 			subs = subs[min(head+n, len(subs)):]

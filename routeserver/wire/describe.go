@@ -8,7 +8,7 @@ import (
 )
 
 func attributeName(kind uint8) string {
-	if r, known := rules[kind]; known {
+	if r := &rules[kind]; r.name != "" {
 		return strings.ToLower(r.name)
 	}
 	return fmt.Sprintf("attribute_%d", kind)

@@ -1,6 +1,6 @@
 package wire
 
-// EVPN route types with a structure of their own here (RFC 7432, RFC 9136, RFC 9251). Others are opaque.
+// EVPN route types with a structure of their own here (RFC 7432, RFC 9136, RFC 9251).
 const (
 	evpnAutoDiscovery = 1
 	evpnMACIP         = 2
@@ -10,7 +10,7 @@ const (
 	evpnSelective     = 6  // Selective Multicast Ethernet Tag
 	evpnJoinSynch     = 7  // Multicast Membership Report Synch
 	evpnLeaveSynch    = 8  // Multicast Leave Synch
-	evpnLastKnown     = 11 // RFC 9572 and others up to here start with an RD
+	evpnLastKnown     = 11 // RFC 9572
 )
 
 func splitEVPN(buf []byte) (int, bool, bool) {
@@ -30,6 +30,9 @@ func splitEVPN(buf []byte) (int, bool, bool) {
 
 // validEVPN checks lengths and the length fields inside, nothing else.
 func validEVPN(kind byte, v []byte) bool {
+	if !validParts(kind, v) {
+		return false
+	}
 	switch kind {
 	case evpnAutoDiscovery: // RD 8, ESI 10, tag 4, label 3
 		return len(v) == 25
@@ -49,35 +52,8 @@ func validEVPN(kind byte, v []byte) bool {
 		return len(v) >= 19 && (v[18] == 32 || v[18] == 128) && len(v) == 19+int(v[18])/8
 	case evpnPrefix: // RD 8, ESI 10, tag 4, prefix length 1, prefix and gateway 4+4/16+16, label 3
 		return len(v) == 34 && v[22] <= 32 || len(v) == 58 && v[22] <= 128
-	case evpnSelective, evpnJoinSynch, evpnLeaveSynch:
-		_, ok := multicastKey(kind, v)
-		return ok
 	}
-	return len(v) >= 8
-}
-
-// multicastKey finds where the flags of a route of the types 6 to 8 begin, or in type 8 what is before them: reserved 4,
-// maximum response time 1 (RFC 9251 sections 9.1 to 9.3).
-func multicastKey[T string | []byte](kind byte, v T) (end int, ok bool) {
-	end, rest := 12, 1 // RD 8, tag 4
-	if kind != evpnSelective {
-		end += 10 // ESI
-	}
-	if kind == evpnLeaveSynch {
-		rest += 5
-	}
-	for _, address := range []string{"source", "group", "originator"} { // length in bits 1, address
-		if end >= len(v) {
-			return 0, false
-		}
-		switch bits := v[end]; {
-		case bits == 32 || bits == 128 || bits == 0 && address != "originator": // 0: any
-			end += 1 + int(bits)/8
-		default:
-			return 0, false
-		}
-	}
-	return end, len(v) == end+rest
+	return true
 }
 
 // keyEVPN leaves out what RFC 7432 section 7, RFC 9136 section 3.1 and RFC 9251 section 9 call attributes (ESI of the types 2
@@ -90,9 +66,10 @@ func keyEVPN(nlri string) string {
 		return nlri[:1] + nlri[2:10] + nlri[20:32+int(nlri[31])/8]
 	case evpnPrefix:
 		return nlri[:1] + nlri[2:10] + masked(nlri[20:prefixEnd(nlri)], 5*8+int(nlri[24]))
-	case evpnSelective, evpnJoinSynch, evpnLeaveSynch:
-		end, _ := multicastKey(nlri[0], nlri[2:])
-		return nlri[:2+end]
+	case evpnSelective, evpnJoinSynch:
+		return nlri[:len(nlri)-1] // flags
+	case evpnLeaveSynch:
+		return nlri[:len(nlri)-6] // reserved 4, maximum response time 1, flags 1
 	}
 	return nlri
 }

@@ -1,7 +1,7 @@
 // Package wire reads and writes BGP messages (RFC 4271) as the route server needs them.
 //
 // It is the hot path: path attributes are checked as RFC 7606 asks and otherwise carried as the bytes they came in, and
-// an NLRI is an opaque string of bytes whose structure was checked. Whatever is not hot (OPEN, capabilities, text for
+// an NLRI is an opaque string of bytes whose structure was checked. Whatever is not hot (writing an OPEN, text for
 // people) is left to gobgp's codec, which is also the oracle in this package's tests.
 package wire
 
@@ -55,14 +55,15 @@ func rdAt(offset int) func(string) string {
 var (
 	plainHops = []int{4, 16, 32}
 	vpnHops   = []int{vpnHop, vpnHop6, vpnHopTwo}
+	vpnHops6  = []int{vpnHop6, vpnHopTwo} // RFC 4659 section 3.2.1
 )
 
 var formats = [Families]format{
 	VPLS: {name: "l2vpn-vpls", afi: 25, safi: 65, split: splitVPLS, key: keyVPLS, exact: true, rd: rdAt(2), hops: plainHops},
-	EVPN: {name: "l2vpn-evpn", afi: 25, safi: 70, split: splitEVPN, key: keyEVPN, canonical: canonicalEVPN, rd: rdAt(2), hops: plainHops},
+	EVPN: {name: "l2vpn-evpn", afi: 25, safi: 70, split: splitEVPN, key: keyEVPN, canonical: canonicalEVPN, rd: rdEVPN, hops: plainHops},
 
 	VPNv4: {name: "vpnv4", afi: 1, safi: 128, split: splitVPN(vpnIPv4), key: keyVPN, canonical: canonicalVPN, labelled: true, rd: rdAt(vpnRD), hops: vpnHops},
-	VPNv6: {name: "vpnv6", afi: 2, safi: 128, split: splitVPN(vpnIPv6), key: keyVPN, canonical: canonicalVPN, labelled: true, rd: rdAt(vpnRD), hops: vpnHops},
+	VPNv6: {name: "vpnv6", afi: 2, safi: 128, split: splitVPN(vpnIPv6), key: keyVPN, canonical: canonicalVPN, labelled: true, rd: rdAt(vpnRD), hops: vpnHops6},
 
 	Flow4:    {name: "ipv4-flowspec", afi: 1, safi: 133, split: splitFlow(0, false), key: keyFlow(0, false), canonical: keyFlow(0, false)},
 	Flow6:    {name: "ipv6-flowspec", afi: 2, safi: 133, split: splitFlow(0, true), key: keyFlow(0, true), canonical: keyFlow(0, true)},

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,20 +12,6 @@ import (
 )
 
 // This file is the door to gobgp's codec: what is off the hot path. Nothing else imports it, but for tests.
-
-// Open is what an OPEN message says, as far as it matters here.
-type Open struct {
-	ASN        uint32 // from the four-octet AS capability if there is one
-	HoldTime   uint16 // seconds
-	ID         [4]byte
-	FourOctet  bool
-	Families   [Families]bool
-	Refresh    bool
-	Enhanced   bool // enhanced route refresh, RFC 7313
-	Extended   bool // extended messages, RFC 8654
-	Unfamiliar bool // multiprotocol families were named, none of them ours
-	Restart    Restart
-}
 
 // Message encodes an OPEN that offers all families and capabilities that we have.
 func (o *Open) Message() ([]byte, error) {
@@ -63,67 +48,6 @@ func (o *Open) Message() ([]byte, error) {
 		return nil, err
 	}
 	return m.Serialize()
-}
-
-// ParseOpen reads the body of an OPEN. The error is a *Notification.
-func ParseOpen(body []byte) (*Open, error) {
-	if len(body) < 10 {
-		return nil, &Notification{Code: OpenError, Text: "truncated"}
-	}
-	if body[0] != 4 {
-		return nil, &Notification{Code: OpenError, Subcode: BadVersion, Data: []byte{0, 4}, Text: "not BGP version 4"}
-	}
-	o := &Open{ASN: uint32(binary.BigEndian.Uint16(body[1:])), HoldTime: binary.BigEndian.Uint16(body[3:]), ID: [4]byte(body[5:9])}
-	list, malformed := capabilitiesOf(body[9:])
-	if malformed != nil {
-		return nil, malformed
-	}
-	for ; len(list) > 0; list = list[2+int(list[1]):] {
-		capability, err := bgp.DecodeCapability(list[:2+int(list[1])])
-		if err != nil { // recognised and malformed: "unspecific" (RFC 4271 section 6.2)
-			return nil, &Notification{Code: OpenError, Text: err.Error()}
-		}
-		o.capability(capability)
-	}
-	if r := &o.Restart; !r.Offered { // RFC 9494 section 4.5
-		*r = Restart{}
-	}
-	return o, nil
-}
-
-func (o *Open) capability(capability bgp.ParameterCapabilityInterface) {
-	switch c := capability.(type) {
-	case *bgp.CapMultiProtocol:
-		if f, ok := FamilyOf(c.CapValue.Afi(), c.CapValue.Safi()); ok {
-			o.Families[f] = true
-		} else {
-			o.Unfamiliar = true
-		}
-	case *bgp.CapFourOctetASNumber:
-		o.ASN, o.FourOctet = c.CapValue, true
-	case *bgp.CapRouteRefresh:
-		o.Refresh = true
-	case *bgp.CapEnhancedRouteRefresh:
-		o.Enhanced = true
-	case *bgp.CapExtendedMessage:
-		o.Extended = true
-	case *bgp.CapGracefulRestart:
-		r := &o.Restart
-		r.Offered, r.Restarting, r.Notification, r.Seconds = true, c.Flags&0x08 != 0, c.Flags&0x04 != 0, c.Time
-		for _, t := range c.Tuples {
-			if f, ok := FamilyOf(t.AFI, t.SAFI); ok {
-				r.Families[f], r.Forwarding[f] = true, t.Flags&0x80 != 0
-			}
-		}
-	case *bgp.CapLongLivedGracefulRestart:
-		r := &o.Restart
-		r.LongLived = true
-		for _, t := range c.Tuples {
-			if f, ok := FamilyOf(t.AFI, t.SAFI); ok {
-				r.LongStale[f], r.LongForwarding[f] = time.Duration(t.RestartTime)*time.Second, t.Flags&0x80 != 0
-			}
-		}
-	}
 }
 
 // Text is an NLRI as people read it.

@@ -28,8 +28,9 @@ var marker = bytes.Repeat([]byte{0xff}, 16)
 var minimum = [...]int{TypeOpen: 29, TypeUpdate: 23, TypeNotification: 21, TypeKeepalive: 19, TypeRefresh: 23}
 
 // ReadMessage reads one message. The body is a part of *buf, which grows as needed, and valid until the next call.
-// limit is the longest message that the session allows. Errors of form are *Notification, others come from r.
-func ReadMessage(r io.Reader, buf *[]byte, limit int) (kind uint8, body []byte, err error) {
+// Since our OPEN has the capability for extended messages, a peer may send them, whether its own has or not (RFC 8654 section 4).
+// Errors of form are *Notification, others come from r.
+func ReadMessage(r io.Reader, buf *[]byte) (kind uint8, body []byte, err error) {
 	var head [HeaderLength]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, nil, err
@@ -38,8 +39,9 @@ func ReadMessage(r io.Reader, buf *[]byte, limit int) (kind uint8, body []byte, 
 		return 0, nil, &Notification{Code: HeaderError, Subcode: NotSynchronised, Text: "marker is not all ones"}
 	}
 	length, kind := int(binary.BigEndian.Uint16(head[16:])), head[18]
-	if kind == TypeOpen || kind == TypeKeepalive {
-		limit = MaxLength // RFC 8654 section 4
+	limit := MaxExtended
+	if kind == TypeOpen || kind == TypeKeepalive { // in which nothing is to be extended (RFC 8654 section 4)
+		limit = MaxLength
 	}
 	if kind < TypeOpen || kind > TypeRefresh {
 		return 0, nil, &Notification{Code: HeaderError, Subcode: BadType, Data: head[18:19], Text: "unknown message type"}

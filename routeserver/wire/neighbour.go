@@ -13,18 +13,20 @@ func (n Neighbour) External() bool { return n.ASN != n.Own }
 // Kind is the neighbour as a recipient.
 func (n Neighbour) Kind() Kind { return Kind{External: n.External(), TwoOctet: n.TwoOctet} }
 
-// rule finds how an attribute from this neighbour has to look.
-func (n Neighbour) rule(kind uint8) (r rule, known bool) {
+// rule finds how an attribute from this neighbour has to look; nil if it is not known.
+func (n Neighbour) rule(kind uint8) *rule {
 	if n.External() {
-		if r, known = externalRules[kind]; known {
-			return r, true
+		if r := externalRules[kind]; r != nil {
+			return r
 		}
 	}
 	if n.TwoOctet {
-		if r, known = twoOctetRules[kind]; known {
-			return r, true
+		if r := twoOctetRules[kind]; r != nil {
+			return r
 		}
 	}
-	r, known = rules[kind]
-	return r, known
+	if r := &rules[kind]; r.name != "" {
+		return r
+	}
+	return nil
 }

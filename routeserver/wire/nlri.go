@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
 // mpReach reads MP_REACH_NLRI (RFC 4760 section 3).
 func (u *update) mpReach(v []byte) error {
@@ -17,12 +14,11 @@ func (u *update) mpReach(v []byte) error {
 		return nil
 	}
 	hop, nlris := v[4:4+int(v[3])], v[5+int(v[3]):]
-	hops := formats[family].hops
-	if hops == nil {
+	if formats[family].hops == nil {
 		hop = nil // RFC 8955 section 4
-	} else if n := len(hop); !slices.Contains(hops, n) {
+	} else if !family.validHop(hop) {
 		// The next hop's length says where the NLRIs begin, so that they can be found (RFC 7606 section 7.11).
-		u.malformed("next hop of %d bytes", n)
+		u.malformed("next hop %x, which is not well formed", hop)
 	}
 	u.Attributes.NextHop = string(hop)
 	u.ReachFamily = family

@@ -29,8 +29,14 @@ func TestRestartCapabilities(t *testing.T) {
 func TestLongLivedCountsOnlyBesideTheOther(t *testing.T) {
 	tuple := bgp.NewCapLongLivedGracefulRestartTuple(bgp.RF_VPLS, true, 3600)
 	capability := bgp.NewCapLongLivedGracefulRestart([]*bgp.CapLongLivedGracefulRestartTuple{tuple})
+	encoded, err := capability.Serialize()
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := Open{}
-	o.capability(capability)
+	if malformed := o.capability(encoded[0], encoded[2:]); malformed != nil {
+		t.Fatal(malformed)
+	}
 	message, err := (&Open{ASN: 65000, HoldTime: 90, ID: [4]byte{10, 0, 0, 1}}).Message()
 	if err != nil {
 		t.Fatal(err)

@@ -17,11 +17,11 @@ func twoOctets(asn uint32) uint16 {
 }
 
 // twoOctetRules take the place of rules for such neighbours. None of these is carried on as it came.
-var twoOctetRules = map[uint8]rule{
-	attrASPath:        {"AS_PATH", flagTransitive, validPath(2), withdraw, true},
-	attrAggregator:    {"AGGREGATOR", flagOptional | flagTransitive, validAggregator(2), discard, true},
-	attrAS4Path:       {"AS4_PATH", flagOptional | flagTransitive, func(v []byte) bool { return len(v) > 0 && validPath(4)(v) }, discard, true},
-	attrAS4Aggregator: {"AS4_AGGREGATOR", flagOptional | flagTransitive, validAggregator(4), discard, true},
+var twoOctetRules = map[uint8]*rule{
+	attrASPath:        {name: "AS_PATH", flags: flagsWellKnown, check: validPath(2), bad: withdraw, drop: true},
+	attrAggregator:    {name: "AGGREGATOR", flags: flagsTransitive, check: validAggregator(2), bad: discard, drop: true},
+	attrAS4Path:       {name: "AS4_PATH", flags: flagsTransitive, check: func(v []byte) bool { return len(v) > 0 && validPath(4)(v) }, bad: discard, drop: true},
+	attrAS4Aggregator: {name: "AS4_AGGREGATOR", flags: flagsTransitive, check: validAggregator(4), bad: discard, drop: true},
 }
 
 // twoOctet is what such a neighbour's UPDATE said; nil is not there.
@@ -66,7 +66,7 @@ func (u *update) widen() {
 	if o.path4 != nil {
 		path4 := readPath(o.path4, 4)
 		if whole := len(path4); len(plain(path4)) < whole { // section 6
-			u.Discarded = append(u.Discarded, "confederation segments of AS4_PATH")
+			u.discard("confederation segments of AS4_PATH")
 		}
 		path = merge(path, plain(path4))
 	}

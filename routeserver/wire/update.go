@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Attributes are the path attributes of a route as it was received. They are never changed after that.
@@ -99,25 +100,18 @@ func (n Neighbour) ParseUpdate(body []byte) (*Update, error) {
 
 func (u *update) attributes(buf []byte) error {
 	for len(buf) > 0 {
-		if len(buf) < 3 || buf[0]&flagExtended != 0 && len(buf) < 4 {
-			u.malformed("path attributes end in the middle of one") // RFC 7606 section 4
+		flags, kind, value, rest, ok := cut(buf)
+		if !ok && (kind == attrReach || kind == attrUnreach) {
+			return fatal(MalformedList, "MP_(UN)REACH_NLRI runs over the path attributes")
+		}
+		if !ok {
+			u.malformed("attribute %d runs over the path attributes, or they end in the middle of one", kind) // RFC 7606 section 4
 			return nil
 		}
-		head, n := 3, int(buf[2])
-		if buf[0]&flagExtended != 0 {
-			head, n = 4, int(binary.BigEndian.Uint16(buf[2:]))
-		}
-		if head+n > len(buf) {
-			if buf[1] == attrReach || buf[1] == attrUnreach {
-				return fatal(MalformedList, "MP_(UN)REACH_NLRI runs over the path attributes")
-			}
-			u.malformed("attribute %d runs over the path attributes", buf[1])
-			return nil
-		}
-		if err := u.attribute(buf[0], buf[1], buf[head:head+n]); err != nil {
+		if err := u.attribute(flags, kind, value); err != nil {
 			return err
 		}
-		buf = buf[head+n:]
+		buf = rest
 	}
 	return nil
 }
@@ -138,34 +132,36 @@ func (u *update) attribute(flags, kind uint8, value []byte) error {
 		}
 		return u.mpUnreach(value)
 	case !first:
-		u.Discarded = append(u.Discarded, fmt.Sprintf("attribute %d again", kind)) // RFC 7606 section 3 g
+		u.discard(fmt.Sprintf("attribute %d again", kind)) // RFC 7606 section 3 g
 		return nil
 	}
-	r, known := u.from.rule(kind)
-	if !known {
+	r := u.from.rule(kind)
+	if r == nil {
 		return u.unknown(flags, kind, value)
 	}
-	if flags&(flagOptional|flagTransitive) != r.flags {
-		if r.bad == discard {
-			u.Discarded = append(u.Discarded, r.name)
-		} else {
-			u.malformed("%s with flags %#02x", r.name, flags)
-		}
-		return nil
+	switch r.remedy(flags, value) {
+	case fine:
+		u.known(legalFlags(flags), kind, value, r)
+	case discard:
+		u.discard(r.name)
+	case withdraw:
+		u.malformed("%s of %d bytes with flags %#02x is not well formed", r.name, len(value), flags)
 	}
-	if !r.check(value) {
-		if r.bad == discard {
-			u.Discarded = append(u.Discarded, r.name)
-		} else {
-			u.malformed("%s of %d bytes is not well formed", r.name, len(value))
-		}
-		return nil
-	}
-	u.known(flags, kind, value, r.drop)
 	return nil
 }
 
-func (u *update) known(flags, kind uint8, value []byte, drop bool) {
+// discard notes, once, that an attribute is left out.
+func (u *update) discard(name string) {
+	if !slices.Contains(u.Discarded, name) {
+		u.Discarded = append(u.Discarded, name)
+	}
+}
+
+func (u *update) known(flags, kind uint8, value []byte, r *rule) {
+	drop := r.drop
+	if r.list > 0 {
+		value = distinct(value, r.list)
+	}
 	switch kind {
 	case attrOriginator:
 		u.Attributes.Originator = string(value)
@@ -210,7 +206,7 @@ func (u *update) unknown(flags, kind uint8, value []byte) error {
 		return fatal(UnknownWellKnown, "well-known attribute %d is not known", kind)
 	}
 	if flags&flagTransitive != 0 {
-		u.path = appendAttribute(u.path, flags|flagPartial, kind, value)
+		u.path = appendAttribute(u.path, legalFlags(flags)|flagPartial, kind, value)
 	}
 	return nil
 }
@@ -222,20 +218,11 @@ func (u *update) extCommunities(value []byte) {
 		case value[0]&0x40 != 0 && u.from.External(): // not to leave its AS (RFC 4360 section 6)
 		case !isRT(value):
 			others = append(others, value[:8]...)
-		case !contains(targets, value[:8]):
+		default:
 			targets = append(targets, value[:8]...)
 		}
 	}
 	u.Attributes.RTs, u.Attributes.Communities = string(targets), string(others)
-}
-
-func contains(communities, one []byte) bool {
-	for ; len(communities) > 0; communities = communities[8:] {
-		if string(communities[:8]) == string(one) {
-			return true
-		}
-	}
-	return false
 }
 
 // mandatory is RFC 7606 section 3 d; LOCAL_PREF is mandatory within an AS. Beyond, the first AS of the path has to be the
