@@ -1,5 +1,7 @@
 """EVPN endpoints on the kernel's side: one VXLAN device per endpoint, whose FDB FRR fills. Pure."""
 
+from collections.abc import Iterator
+
 from agents.kernel import Vxlan
 from controller.wire.desired import Endpoint
 
@@ -20,3 +22,10 @@ def device(endpoint: Endpoint) -> Vxlan:
         up=True,
         flood=None,
     )
+
+
+def received(endpoint: Endpoint) -> Iterator[tuple[str, int]]:
+    """Where frames for the endpoint come from: each remote's VTEP, and the VNI of the endpoint."""
+    if endpoint.vni is not None:
+        for remote in endpoint.remotes:
+            yield remote.vtep, endpoint.vni

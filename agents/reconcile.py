@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Protocol
 
-from agents import lan, vpls
+from agents import evpn, lan, vpls
 from agents.access import Access
 from agents.fence import Fence, Nft, NftError, Underlay, ruleset
 from agents.kernel import Snapshot
@@ -114,8 +114,12 @@ class Reconciler:
         return before.ports if before is not None else ()
 
     def _underlay(self, desired: Desired) -> Underlay:
-        peers = frozenset(remote.vtep for endpoint in desired.endpoints for remote in endpoint.remotes)
-        return Underlay(desired.vtep, peers, self._arrivals)
+        tunnels = frozenset(
+            tunnel
+            for endpoint in desired.endpoints
+            for tunnel in (evpn if endpoint.flavour is Flavour.EVPN else vpls).received(endpoint)
+        )
+        return Underlay(desired.vtep, tunnels, self._arrivals)
 
     def _log(self, problems: Mapping[int, list[str]]) -> None:
         texts = frozenset(text for texts in problems.values() for text in texts)

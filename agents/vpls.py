@@ -4,7 +4,7 @@ Labels are VNIs. The label on which the endpoint with index i receives from VE I
 at offset o has the base `(i << 12) | o`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from agents.kernel import Flood, Vxlan
@@ -108,6 +108,13 @@ def pseudowires(endpoint: Endpoint, table: Iterable[Announcement]) -> frozenset[
         if vteps.get(block.ve_id) == route.next_hop:
             labels[block.ve_id] = max(tx, labels.get(block.ve_id, 0))
     return frozenset(Pseudowire(ve, receive_label(endpoint.index, ve), tx, vteps[ve]) for ve, tx in labels.items())
+
+
+def received(endpoint: Endpoint) -> Iterator[tuple[str, int]]:
+    """Where frames for the endpoint come from: each remote's VTEP, and the label that was given to it alone."""
+    for remote in endpoint.remotes:
+        if remote.ve_id is not None:
+            yield remote.vtep, receive_label(endpoint.index, remote.ve_id)
 
 
 def misdirected(endpoint: Endpoint, table: Iterable[Announcement]) -> list[str]:

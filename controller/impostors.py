@@ -18,9 +18,11 @@ EVENTS: dict[Impostor, tuple[str, str]] = {
     "router": ("rogue-router", "somebody at an access port speaks as a router"),
     "gateway": ("gateway-spoofed", "somebody at an access port uses the gateway's addresses"),
     "tagged": ("frames-hidden", "somebody at an access port sends tagged frames"),
+    "wrapped": ("frames-hidden", "somebody at an access port sends frames whose packet stands behind another header"),
     "hidden": ("frames-hidden", "somebody at an access port sends headers that cannot be read"),
     "source": ("address-spoofed", "somebody at an access port uses an address that is not its own"),
     "vxlan": ("vxlan-injected", "VXLAN came from somebody who shares no pool with it"),
+    "vni": ("vxlan-injected", "VXLAN came from the VTEP of a peer, with the VNI of a tunnel that is not that peer's"),
 }
 """By what was dropped: the event's type, and what it says."""
 

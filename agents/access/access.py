@@ -12,7 +12,7 @@ from agents.access.rules import OVER, TABLE, Filtering, Objects, counter, object
 from agents.access.specification import Specification, read
 from agents.backoff import Backoff
 from agents.controller import ControllerAway, ControllerRefused
-from agents.fence import OUTSIDE, Nft, NftError
+from agents.fence import OTHER_VNI, OUTSIDE, Nft, NftError
 from agents.fence.rules import TABLE as FENCES
 from agents.lan import bridge_name, tunnel_pattern
 from agents.sources.rules import TABLE as SOURCES
@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 FILE = "access.json"
 INTERVAL = 10.0
 """Seconds between two looks at what the kernel has counted."""
+
+_UNDERLAY: Mapping[str, Impostor] = {OUTSIDE: "vxlan", OTHER_VNI: "vni"}
 
 Lans = Mapping[str, tuple[Specification, ...]]
 
@@ -158,8 +160,8 @@ class Access:
             endpoint = self._endpoints.get(one.bridge)
             if not one.packets:
                 continue
-            if f"{one.bridge}.{one.reason}" == OUTSIDE:
-                found.append(Dropped(what="vxlan", packets=one.packets))
+            if (underlay := _UNDERLAY.get(f"{one.bridge}.{one.reason}")) is not None:
+                found.append(Dropped(what=underlay, packets=one.packets))
             elif where == "at" and endpoint is not None and reason in get_args(Impostor):
                 found.append(Dropped(endpoint=endpoint, what=cast(Impostor, reason), packets=one.packets))
         return found

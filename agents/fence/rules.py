@@ -12,11 +12,14 @@ the gateway of the LAN that it is at: over there it would be transit.
 Neighbour discovery crosses as ARP does, but only for addresses that are not link-local, and nobody over there may speak
 as this LAN's gateway: devices know their router by its link-local address, and one frame would turn them to another.
 
-Nor may anybody at an access port: what a DHCP server or a router says comes from the gateway, which is no port. What
-hides it is dropped with it: a tag, or an IPv6 header chain whose end cannot be read (RFC 7113).
+Nor may anybody at an access port: what a DHCP server or a router says comes from the gateway, which is no port. Frames
+that hide it are dropped with it: a tag or another header in front of the packet (frames.py), or an IPv6 header chain
+whose end cannot be read (RFC 7113).
 
-VXLAN is taken from the VTEPs that a pool is shared with, and from nobody else; and so are connections to where machines
-arrive, as hypervisors ask nobody who writes to a disk. Whether it has to be encrypted is agents/ipsec's business.
+VXLAN is taken from the VTEPs that a pool is shared with, each with the VNIs of its own tunnels, and from nobody else:
+the kernel looks a frame's device up by its VNI alone. A VTEP that shares one pool with this cloudlet has no way into
+another. Connections to where machines arrive are taken from the same VTEPs, as hypervisors ask nobody who writes to a
+disk. Whether it has to be encrypted is agents/ipsec's business.
 """
 
 import re
@@ -25,17 +28,21 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from itertools import pairwise
 
+from agents.fence import frames
 from agents.kernel import GATEWAYS, VXLAN_PORT
 
 TABLE = "weft"
 FAMILIES = ("bridge", "inet")
 
-AT_PORTS = ("tagged-at", "dhcp-at", "router-at", "gateway-at", "hidden-at")
-"""Why what comes from an access port is dropped: a tag, a DHCP server, a router, the gateway's addresses, headers that
-cannot be read."""
+AT_PORTS = ("tagged-at", "wrapped-at", "dhcp-at", "router-at", "gateway-at", "hidden-at")
+"""Why what comes from an access port is dropped: a tag, another header in front of the packet, a DHCP server, a router,
+the gateway's addresses, headers that cannot be read."""
 
 OUTSIDE = "vxlan.outside"
-"""Counts VXLAN from somebody who shares no pool with this cloudlet."""
+"""Counts VXLAN from somebody who shares no pool with this cloudlet, or for an address that is not its VTEP."""
+
+OTHER_VNI = "vxlan.other-vni"
+"""Counts VXLAN from the VTEP of a peer with a VNI that is none of its tunnels'."""
 
 UNASKED = "moves.outside"
 """Counts tries of somebody who shares no pool with it to connect to where machines arrive."""
@@ -62,6 +69,9 @@ _NEIGHBOUR_MESSAGES = "135, 136"
 _ADVERTISEMENT = "136"
 _TARGET = "@th,64,128"
 _LINK_LOCAL = f"{int(ip_address('fe80::')):#x}-{int(ip_address('febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff')):#x}"
+
+_VNI = "@th,96,24"
+"""The VNI, after the UDP header's eight octets and four of VXLAN's (RFC 7348, section 5)."""
 
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,14}", re.ASCII)
@@ -111,18 +121,24 @@ class Fence:
 
 @dataclass(frozen=True)
 class Underlay:
-    """The cloudlet's own VTEP, those that it shares a pool with, and TCP ports at which machines arrive."""
+    """The cloudlet's own VTEP, the tunnels that end there, as the other end's VTEP and the VNI that frames come with,
+    and TCP ports at which machines arrive."""
 
     vtep: str
-    peers: frozenset[str]
+    tunnels: frozenset[tuple[str, int]]
     arrivals: tuple[range, ...] = ()
+
+    @property
+    def peers(self) -> frozenset[str]:
+        """The VTEPs at the other ends."""
+        return frozenset(vtep for vtep, _ in self.tunnels)
 
 
 def ruleset(fences: Sequence[Fence], underlay: Underlay | None = None) -> str:
     """The text for `nft -f` that replaces the tables `bridge weft` and `inet weft` in one transaction.
 
     Equal sets of fences give equal text; no fences, no tables. Each drop has a counter `BRIDGE.REASON`, that of the
-    underlay `vxlan.outside` and `moves.outside`. Raises ValueError when two fences name one bridge.
+    underlay `vxlan.outside`, `vxlan.other-vni` and `moves.outside`. Raises ValueError when two fences name one bridge.
     """
     ordered = sorted(fences, key=lambda f: f.bridge)
     for one, other in pairwise(ordered):
@@ -139,7 +155,8 @@ def _bridge_table(fences: list[Fence]) -> list[str]:
     lines = [f"table bridge {TABLE} {{"]
     for fence in fences:
         spoofed = ["gateway-in"] if fence.gateways6 else []
-        lines += _counters(fence, "tagged-in", "dhcp-in", "nd-in", *spoofed, "tagged-out", "dhcp-out", "nd-out")
+        hiding = (f"{reason}-{way}" for way in ("in", "out") for reason in ("tagged", "wrapped"))
+        lines += _counters(fence, *hiding, "dhcp-in", "nd-in", *spoofed, "dhcp-out", "nd-out")
         known = fence.mac or fence.gateway or fence.gateways6
         lines += _counters(fence, *(reason for reason in AT_PORTS if known or reason != "gateway-at"))
     for fence in fences:
@@ -176,9 +193,10 @@ def _access_ports(fence: Fence) -> str:
 
 def _impostors_to_drop(fence: Fence) -> list[str]:
     """What only this cloudlet says on the LAN: as a DHCP server, as a router, from its gateway's addresses."""
-    tagged, dhcp, router, gateway, hidden = (_drop(fence, reason) for reason in AT_PORTS)
+    tagged, wrapped, dhcp, router, gateway, hidden = (_drop(fence, reason) for reason in AT_PORTS)
     rules = [
-        f"ether type {{ 0x8100, 0x88a8, 0x9100 }} {tagged}",
+        *(f"{match} {tagged}" for match in frames.TAGGED),
+        *(f"{match} {wrapped}" for match in (*frames.WRAPPED, *frames.NO_BPDU)),
         f"udp sport {{ 67, 547 }} {dhcp}",
         f"udp dport {{ 68, 546 }} {dhcp}",
         f"icmpv6 type {{ {_ROUTERS_OWN} }} {router}",
@@ -202,9 +220,11 @@ def _frames_to_turn(fence: Fence, mac: str) -> list[str]:
 
 
 def _frames_to_drop(fence: Fence, way: str) -> list[str]:
-    """A LAN is untagged; a tag (of VLAN 0, say) would only hide what is in the frame from the rules below."""
+    """A LAN is untagged; a tag (of VLAN 0, say) would only hide what is in the frame from the rules below. BPDUs stay
+    at home too: one LAN's spanning tree is not the business of another's switches."""
     return [
-        f"ether type {{ 0x8100, 0x88a8, 0x9100 }} {_drop(fence, f'tagged-{way}')}",
+        *(f"{match} {_drop(fence, f'tagged-{way}')}" for match in frames.TAGGED),
+        *(f"{match} {_drop(fence, f'wrapped-{way}')}" for match in (*frames.WRAPPED, frames.LENGTH)),
         f"udp dport {{ 67, 68, 546, 547 }} {_drop(fence, f'dhcp-{way}')}",
         *_discovery_to_drop(fence, way),
     ]
@@ -237,8 +257,12 @@ def _as_gateway6(fence: Fence, drop: str) -> list[str]:
 def _inet_table(fences: list[Fence], underlay: Underlay | None) -> list[str]:
     lines = [f"table inet {TABLE} {{"]
     if underlay is not None:
-        lines += [f"\tcounter {reason} {{ }}" for reason in (OUTSIDE, UNASKED)]
-        lines += _set("vteps", _address_type(underlay), sorted(underlay.peers))
+        lines += [f"\tcounter {reason} {{ }}" for reason in (OUTSIDE, OTHER_VNI, UNASKED)]
+        kind, family = _address_type(underlay), _FAMILIES[ip_address(underlay.vtep).version][0]
+        lines += _set("vteps", kind, sorted(underlay.peers))
+        tunnels = [f"{vtep} . {vni:#x}" for vtep, vni in sorted(underlay.tunnels)]
+        lines += _set("tunnels", f"typeof {family} saddr . {_VNI};", tunnels)
+        lines += _set("vnis", f"typeof {_VNI};", [f"{vni:#x}" for vni in sorted({vni for _, vni in underlay.tunnels})])
         lines += _base("underlay", "input", _strangers_to_drop(underlay))
     lines += _set("lans", "type ifname;", [f'"{f.bridge}"' for f in fences])
     for version, kind in ((4, "ipv4_addr"), (6, "ipv6_addr")):
@@ -261,12 +285,19 @@ def _address_type(underlay: Underlay) -> str:
 
 
 def _strangers_to_drop(underlay: Underlay) -> list[str]:
-    """Of TCP the first packet of a connection alone: the same ports are used for connections from here."""
-    family, _ = _FAMILIES[ip_address(underlay.vtep).version]
+    """Of VXLAN also what goes to another address of this host, a gateway's say: the kernel takes it there as well, and
+    so would others who use the port, with VNIs of their own. Of TCP the first packet of a connection alone: the same
+    ports are used for connections from here."""
+    version = ip_address(underlay.vtep).version
+    family, _ = _FAMILIES[version]
+    _, other = _FAMILIES[10 - version]
     here, stranger = f"{family} daddr {underlay.vtep}", f"{family} saddr != @vteps"
     opening = f'iifname != "lo" {stranger} tcp flags & (syn | ack) == syn'
     return [
         f"{here} udp dport {VXLAN_PORT} {stranger} counter name {OUTSIDE} drop",
+        f"{here} udp dport {VXLAN_PORT} {family} saddr . {_VNI} != @tunnels counter name {OTHER_VNI} drop",
+        f"{family} daddr != {underlay.vtep} udp dport {VXLAN_PORT} {_VNI} @vnis counter name {OUTSIDE} drop",
+        f"meta nfproto {other} udp dport {VXLAN_PORT} {_VNI} @vnis counter name {OUTSIDE} drop",
         *(
             f"{here} tcp dport {ports.start}-{ports.stop - 1} {opening} counter name {UNASKED} drop"
             for ports in underlay.arrivals

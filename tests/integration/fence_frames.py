@@ -1,6 +1,7 @@
 """Frames for the fence's tests, each with its name inside: such as may pass a tunnel's port, and such as may not."""
 
 import struct
+from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
 EVERYBODY = b"\xff" * 6
@@ -83,3 +84,45 @@ FENCED = {
 
 
 ALL = PASSING | {name: frame for frames in FENCED.values() for name, frame in frames.items()}
+
+
+def _behind(header: str) -> Callable[[bytes], bytes]:
+    """The frame's EtherType and payload, behind another header."""
+    return lambda frame: frame[:12] + bytes.fromhex(header) + frame[12:]
+
+
+def _behind_llc(llc: str, payload_from: int) -> Callable[[bytes], bytes]:
+    """An IEEE 802.3 frame with a length and this LLC, and then the frame's own octets from there on."""
+
+    def frame_of(frame: bytes) -> bytes:
+        payload = bytes.fromhex(llc) + frame[payload_from:]
+        return frame[:12] + struct.pack("!H", len(payload)) + payload
+
+    return frame_of
+
+
+WRAPPINGS: dict[str, Callable[[bytes], bytes]] = {
+    "snap": _behind_llc("aaaa03000000", 12),
+    "snap-bridged": _behind_llc("aaaa030000f8", 12),
+    "llc-ip": _behind_llc("060603", 14),
+    "snap-to-bridges": lambda frame: bytes.fromhex("0180c2000000") + WRAPPINGS["snap"](frame)[6:],
+    "snap-in-q": lambda frame: _behind("81000000")(WRAPPINGS["snap"](frame)),
+    "q": _behind("81000000"),
+    "q-of-a-vlan": _behind("81000007"),
+    "ad": _behind("88a80000"),
+    "q-in-q": _behind("8100000081000000"),
+    "q-in-ad": _behind("88a8000081000000"),
+    "three-tags": _behind("88a800008100000081000000"),
+    "9100": _behind("91000000"),
+    "9200": _behind("92000000"),
+    "itag": _behind("88e70000000002005e0000bb02005e0000aa"),
+    "rtag": _behind("f1c100000000"),
+    "hsr": _behind("892f00000000"),
+    "pppoe": lambda frame: frame[:12] + bytes.fromhex("88641100000100100021") + frame[14:],
+    "mpls": lambda frame: frame[:12] + bytes.fromhex("884700001140") + frame[14:],
+    "teb": lambda frame: frame[:12] + bytes.fromhex("6558") + frame,
+}
+"""Other places for what a frame carries than right behind its addresses."""
+
+BPDU = bytes.fromhex("0180c2000000") + bytes.fromhex("02005e0000aa") + struct.pack("!H", 38) + bytes.fromhex("424203")
+"""The head of a spanning tree's frame (IEEE 802.1D, section 9)."""

@@ -19,7 +19,7 @@ from agents.dhcp import DhcpServer
 from agents.fence import Elements, Fence, Nft, NftError, ruleset
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
-from tests.integration.fence_frames import ALL, FENCED, PASSING, ethernet, icmp6, label, udp4
+from tests.integration.fence_frames import ALL, FENCED, PASSING, WRAPPINGS, ethernet, icmp6, label, udp4
 from tests.integration.frames_heard import drain, without
 
 pytestmark = pytest.mark.lab
@@ -126,6 +126,25 @@ async def test_dhcp_and_nd_stay_at_home(net: Net, way: str) -> None:
         assert counted[f"lan1.{reason}-{end}"] >= len(frames)
         expected = set(PASSING) | set(frames)
         assert await net.seen(without(RULES, f"lan1.{reason}-{end}"), *ends, expected) == expected, reason
+
+
+@pytest.mark.parametrize("way", ["forwarded in", "into the gateway", "out of the gateway"])
+async def test_no_other_header_hides_what_a_frame_is(net: Net, way: str) -> None:
+    """Whatever the fence drops, and whatever it lets through, in every other form than Ethernet II."""
+    end, (sender, device), (receiver, ear) = WAYS[way]
+    for wrapping, wrapped in WRAPPINGS.items():
+        frames = {name: wrapped(frame) for name, frame in ALL.items()}
+        ends = Place(getattr(net, sender), device), frames, Place(getattr(net, receiver), ear)
+        both = "".join(
+            line
+            for line in RULES.splitlines(keepends=True)
+            if f"lan1.tagged-{end} drop" not in line and f"lan1.wrapped-{end} drop" not in line
+        )
+        crossing = {*PASSING, "ra"}
+        assert await net.seen(both, *ends, crossing) >= crossing, f"{wrapping}: without the rules it crosses"
+        assert await net.seen(RULES, *ends, set()) == set(), wrapping
+        counted = await net.dropped()
+        assert counted[f"lan1.tagged-{end}"] + counted[f"lan1.wrapped-{end}"] >= len(frames), wrapping
 
 
 # --- With IPv6 on the LAN, neighbours find each other as by ARP, and routers stay at home

@@ -7,6 +7,7 @@ the underlay, where `peer` shares a pool with it, and `stranger` does not.
 import asyncio
 import socket
 import struct
+import time
 from collections.abc import Iterator
 from ipaddress import IPv4Address
 
@@ -15,8 +16,8 @@ import pytest
 from agents.fence import Fence, Nft, Underlay, ruleset
 from agents.kernel import VXLAN_PORT
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
-from tests.integration.fence_frames import ethernet, icmp6, ip6, label, udp4, udp6
-from tests.integration.frames_heard import arriving, without
+from tests.integration.fence_frames import BPDU, WRAPPINGS, ethernet, icmp6, ip6, label, udp4, udp6
+from tests.integration.frames_heard import arriving, drain, without
 
 pytestmark = pytest.mark.lab
 
@@ -24,7 +25,7 @@ GATEWAY_MAC, GATEWAY, GATEWAY6, LINK_LOCAL = "02:57:00:00:00:01", "10.1.0.1", "2
 FENCE = Fence(
     "lan1", "pw1.*", "10.1.0.0/24", "2001:db8:1::/64", (GATEWAY6, LINK_LOCAL), GATEWAY_MAC, ("md1", "md2"), GATEWAY
 )
-RULES = ruleset([FENCE], Underlay("192.0.2.1", frozenset({"192.0.2.2"}), (range(49152, 49216),)))
+RULES = ruleset([FENCE], Underlay("192.0.2.1", frozenset({("192.0.2.2", 4098)}), (range(49152, 49216),)))
 
 
 def arp(name: str, sender: str) -> bytes:
@@ -129,37 +130,131 @@ async def test_nobody_on_the_lan_is_a_server_or_a_router(net: Net) -> None:
         assert await arriving(net.bad, net.victim, FRAMES) == set(HARMLESS) | set(frames), reason
 
 
+async def test_no_other_header_hides_an_impostor(net: Net) -> None:
+    """Nor the gateway's own address from the guard of sources, which looks at the same frames after this."""
+    await net.put(RULES)
+    for wrapping, wrapped in WRAPPINGS.items():
+        frames = {name: wrapped(frame) for name, frame in FRAMES.items()}
+        assert await arriving(net.bad, net.victim, frames) == set(), wrapping
+    dropped = await net.dropped()
+    assert dropped["lan1.tagged-at"] + dropped["lan1.wrapped-at"] == len(WRAPPINGS) * len(FRAMES)
+    await net.put("".join(x for x in RULES.splitlines(keepends=True) if "tagged-at" not in x and "wrapped-at" not in x))
+    for wrapping, wrapped in WRAPPINGS.items():
+        frames = {name: wrapped(frame) for name, frame in FRAMES.items()}
+        got = await arriving(net.bad, net.victim, frames)
+        assert got >= set(HARMLESS) and got - set(HARMLESS), f"{wrapping}: without the rules attacks get through"
+
+
+async def test_arp_of_another_hardware_type_is_arp(net: Net) -> None:
+    """Linux takes hardware type 6 (IEEE 802) for Ethernet's as well."""
+    frame = arp("type-6", GATEWAY)
+    frames = {"type-6": frame[:14] + b"\0\x06" + frame[16:]}
+    await net.put(RULES)
+    assert await arriving(net.bad, net.victim, frames) == set()
+
+
+async def test_spanning_trees_stay_at_home(net: Net) -> None:
+    """Switches at two ports of one LAN find their loop; those of another LAN are no business of theirs."""
+    await net.put(RULES)
+    frames = {"bpdu": BPDU + label("bpdu")}
+    assert await arriving(net.bad, net.victim, frames) == {"bpdu"}
+    assert await arriving(net.bad, net.far, frames) == set()
+    assert await arriving(net.far, net.victim, frames) == set()
+
+
 async def test_nothing_of_it_crosses_the_pool(net: Net) -> None:
     await net.put(RULES)
     assert await arriving(net.bad, net.far, FRAMES) == {"dad", "who-is-the-gateway", "own-arp", "own", "own6"}
 
 
-async def test_vxlan_comes_from_whom_a_pool_is_shared_with(net: Net) -> None:
-    """A whole frame for the LAN, injected by somebody on the underlay; without IPsec."""
-    frame = struct.pack("!II", 0x08000000, 4098 << 8) + ethernet(0x0806, label("injected"))
+class Vteps:
+    """Two real VXLAN devices of `gate`'s: `pw1.2`'s VNI is for `peer`, and 8195, on another LAN, for somebody else.
+    `reaches` tells whether a frame in VXLAN with that VNI comes to the device behind."""
 
-    async def heard(sender: Namespace) -> bool:
-        with net.gate.entered():
-            vtep = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    def __init__(self, net: Net, underlay: str, peer: str) -> None:
+        self._net, self.underlay, self.peer = net, underlay, peer
+
+    async def reaches(self, sender: Namespace, vni: int, to: str | None = None) -> bool:
+        name = f"inner-{vni}"
+        frame = struct.pack("!II", 0x08000000, vni << 8) + ethernet(0x0806, label(name))
+        family = socket.AF_INET6 if ":" in (to or self.underlay) else socket.AF_INET
         with sender.entered():
-            mouth = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        with vtep, mouth:
-            vtep.bind(("192.0.2.1", VXLAN_PORT))
-            vtep.settimeout(0.5)
-            mouth.sendto(frame, ("192.0.2.1", VXLAN_PORT))
-            try:
-                return await asyncio.to_thread(vtep.recv, 2000) == frame
-            except TimeoutError:
-                return False
+            mouth = socket.socket(family, socket.SOCK_DGRAM)
+        with mouth, self._net.gate.packets(f"tun{vni}") as ear:
+            mouth.sendto(frame, (to or self.underlay, VXLAN_PORT))
+            heard, until = b"", time.monotonic() + 0.5
+            while label(name) not in heard and time.monotonic() < until:
+                await asyncio.sleep(0.01)
+                heard += drain(ear)
+            return label(name) in heard
 
-    await net.put(RULES)
-    assert await heard(net.peer)
-    assert not await heard(net.stranger)
+
+@pytest.fixture(params=[("192.0.2.1", "192.0.2.2"), ("2001:db8:f::1", "2001:db8:f::2")], ids=["ipv4", "ipv6"])
+def vteps(net: Net, request: pytest.FixtureRequest) -> Iterator[Vteps]:
+    underlay, peer = request.param
+    if ":" in underlay:
+        for n, space in enumerate((net.gate, net.peer, net.stranger), 1):
+            space.run("sysctl -qw net.ipv6.conf.up0.disable_ipv6=0 net.ipv6.conf.up0.accept_dad=0")
+            space.run(f"ip addr replace 2001:db8:f::{n}/64 dev up0 nodad")
+    for vni in (4098, 8195):
+        zero = "udp6zerocsumrx" if ":" in underlay else ""
+        net.gate.run(
+            f"ip link add tun{vni} type vxlan id {vni} local {underlay} dstport {VXLAN_PORT} nolearning {zero}"
+        )
+        net.gate.run(f"ip link set tun{vni} up")
+    yield Vteps(net, underlay, peer)
+    for vni in (4098, 8195):
+        net.gate.run(f"ip link del tun{vni}")
+
+
+def underlay(vtep: str, *tunnels: tuple[str, int]) -> str:
+    return ruleset([FENCE], Underlay(vtep, frozenset(tunnels)))
+
+
+async def test_vxlan_comes_from_whom_a_pool_is_shared_with(net: Net, vteps: Vteps) -> None:
+    """A whole frame for the LAN, injected by somebody on the underlay; without IPsec."""
+    rules = underlay(vteps.underlay, (vteps.peer, 4098))
+    await net.put(rules)
+    assert await vteps.reaches(net.peer, 4098)
+    assert not await vteps.reaches(net.stranger, 4098)
     assert (await net.dropped())["vxlan.outside"] == 1
-    await net.put(without(RULES, "vxlan.outside"))
-    assert await heard(net.stranger), "without the rule it gets in"
-    await net.put(ruleset([FENCE], Underlay("192.0.2.1", frozenset())))
-    assert not await heard(net.peer), "who shares no pool any more is a stranger"
+    await net.put(without(rules, "vxlan.outside"))
+    assert not await vteps.reaches(net.stranger, 4098), "it has none of these tunnels either"
+    await net.put(without(without(rules, "vxlan.outside"), "vxlan.other-vni"))
+    assert await vteps.reaches(net.stranger, 4098), "without the rules it gets in"
+    await net.put(underlay(vteps.underlay))
+    assert not await vteps.reaches(net.peer, 4098), "who shares no pool any more is a stranger"
+
+
+async def test_a_peer_has_no_way_into_the_tunnel_of_another_pair(net: Net, vteps: Vteps) -> None:
+    """The kernel would take it: it looks a frame's device up by the VNI alone."""
+    another = vteps.peer.removesuffix("2") + "9"
+    rules = underlay(vteps.underlay, (vteps.peer, 4098), (another, 8195))
+    await net.put(rules)
+    assert await vteps.reaches(net.peer, 4098)
+    assert not await vteps.reaches(net.peer, 8195)
+    assert (await net.dropped())["vxlan.other-vni"] == 1 and (await net.dropped())["vxlan.outside"] == 0
+    await net.put(without(rules, "vxlan.other-vni"))
+    assert await vteps.reaches(net.peer, 8195), "without the rule it is on the other LAN"
+
+
+async def test_vxlan_comes_to_no_other_address_of_the_host(net: Net, vteps: Vteps) -> None:
+    """A device sends it to its gateway: the kernel takes VXLAN at every address that it has."""
+    gateway, net_bits = ("2001:db8:1::1", 64) if ":" in vteps.underlay else ("10.1.0.1", 24)
+    for space, device, last in ((net.gate, "lan1", "1"), (net.bad, "eth0", "66")):
+        space.run(f"sysctl -qw net.ipv6.conf.{device}.disable_ipv6=0")
+        space.run(f"ip addr replace {gateway.removesuffix('1')}{last}/{net_bits} dev {device} nodad")
+    rules = underlay(vteps.underlay, (vteps.peer, 4098))
+    await net.put("".join(line for line in rules.splitlines(keepends=True) if "vxlan.outside drop" not in line))
+    try:
+        assert await vteps.reaches(net.bad, 4098, gateway), "without the rule it gets in"
+        await net.put(rules)
+        assert not await vteps.reaches(net.bad, 4098, gateway)
+        assert (await net.dropped())["vxlan.outside"] == 1
+    finally:
+        for space, device in ((net.gate, "lan1"), (net.bad, "eth0")):
+            space.run(f"ip addr flush dev {device}")
+            space.run(f"sysctl -qw net.ipv6.conf.{device}.disable_ipv6=1")
 
 
 async def test_where_machines_arrive_is_for_whom_a_pool_is_shared_with(net: Net) -> None:

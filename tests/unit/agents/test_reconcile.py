@@ -12,6 +12,7 @@ from agents.operations import Operation, describe
 from agents.reconcile import Reconciler
 from agents.vpls import Announcement, Block
 from controller.wire.desired import Desired, Protected
+from controller.wire.flavours import Flavour
 from tests.unit.agents.desires import desired, endpoint, remote, vtep
 from tests.unit.agents.kernel_model import after
 
@@ -168,3 +169,12 @@ async def test_the_guard_goes_ahead_of_bgp_that_is_new_to_it_and_of_nothing_else
     assert await both.shut(state(one, version=2)) and await both.shut(state(one)) and nft.loaded == ["1: 1"]
     assert await both.shut(state(one, two)) and await both.shut(state(one)) and nft.loaded == ["1: 1", "1: 2"]
     assert await both.shut(state()) and await both.shut(state(one)) and nft.loaded == ["1: 1", "1: 2", "1: 1"]
+
+
+async def test_vxlan_is_taken_from_each_remote_with_its_own_vni(kernel: ModelKernel) -> None:
+    """VPLS: the label that was given to that remote. EVPN: the endpoint's VNI, from its members alone."""
+    far = endpoint(3, flavour=Flavour.EVPN)
+    near = endpoint(4, index=2, flavour=Flavour.EVPN, remotes=[remote(far)])
+    nft = ModelNft(kernel)
+    await reconciler(kernel, nft).converge(desired(endpoint(1, remotes=[remote(endpoint(2))]), near), HEARD)
+    assert "elements = { 192.0.2.2 . 0x1002, 192.0.2.3 . 0x2710 }" in nft.texts[-1]

@@ -128,7 +128,7 @@ async def test_impostors_are_told_now_and_then(controller: Controller) -> None:
 
     async def say(**packets: int) -> list[str]:
         dropped = [
-            {"endpoint": None if what == "vxlan" else "c1-lan", "what": what, "packets": n}
+            {"endpoint": None if what in ("vxlan", "vni") else "c1-lan", "what": what, "packets": n}
             for what, n in packets.items()
         ]
         body = {"cloudlet": "c1", "filters": [], "dropped": dropped}
@@ -143,3 +143,5 @@ async def test_impostors_are_told_now_and_then(controller: Controller) -> None:
     assert await say(dhcp=2) == [dhcp]
     assert await say(dhcp=5) == [dhcp], "not with every packet"
     assert await say(dhcp=5, vxlan=1) == [dhcp, vxlan]
+    vni = "c1: VXLAN came from the VTEP of a peer, with the VNI of a tunnel that is not that peer's; 3 packets dropped"
+    assert await say(dhcp=5, vxlan=1, vni=3) == [dhcp, vxlan, vni]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.fence import OUTSIDE, UNASKED, Fence, Underlay, ruleset
+from agents.fence import OTHER_VNI, OUTSIDE, UNASKED, Fence, Underlay, ruleset
 
 FENCES = [
     Fence("lan1", "pw1.*", "10.1.0.0/24"),
@@ -118,11 +118,26 @@ def test_names_the_bad_mac() -> None:
 def test_strangers_do_not_reach_where_machines_arrive() -> None:
     """Only what opens a connection is looked at: the ports are used by connections from here as well."""
     arrivals = (range(5000, 5011), range(49152, 49216))
-    text = ruleset(FENCES, Underlay("192.0.2.1", frozenset({"192.0.2.2"}), arrivals))
+    text = ruleset(FENCES, Underlay("192.0.2.1", frozenset({("192.0.2.2", 4098)}), arrivals))
     opening = 'iifname != "lo" ip saddr != @vteps tcp flags & (syn | ack) == syn'
     for ports in ("5000-5010", "49152-49215"):
         assert f"ip daddr 192.0.2.1 tcp dport {ports} {opening} counter name {UNASKED} drop" in text
-    assert text.count(f"counter name {UNASKED} drop") == 2 and text.count(f"counter name {OUTSIDE} drop") == 1
+    assert text.count(f"counter name {UNASKED} drop") == 2
     assert "tcp" not in ruleset(FENCES, Underlay("192.0.2.1", frozenset())), "none arrive"
-    six = ruleset(FENCES, Underlay("2001:db8::1", frozenset({"2001:db8::2"}), arrivals))
+    six = ruleset(FENCES, Underlay("2001:db8::1", frozenset({("2001:db8::2", 4098)}), arrivals))
     assert "ip6 daddr 2001:db8::1 tcp dport 5000-5010" in six and "ip6 saddr != @vteps tcp flags" in six
+
+
+def test_vxlan_is_taken_by_source_and_vni() -> None:
+    """At the own VTEP: of peers, each with the VNIs of its tunnels. At other addresses: none with a VNI of a tunnel."""
+    for vtep, peer, family, other in (
+        ("192.0.2.1", "192.0.2.2", "ip", "ipv6"),
+        ("2001:db8::1", "2001:db8::2", "ip6", "ipv4"),
+    ):
+        text = ruleset(FENCES, Underlay(vtep, frozenset({(peer, 4098), (peer, 7)})))
+        here = f"{family} daddr {vtep} udp dport 4789"
+        assert f"elements = {{ {peer} . 0x7, {peer} . 0x1002 }}" in text and "elements = { 0x7, 0x1002 }" in text
+        assert f"{here} {family} saddr != @vteps counter name {OUTSIDE} drop" in text
+        assert f"{here} {family} saddr . @th,96,24 != @tunnels counter name {OTHER_VNI} drop" in text
+        assert f"{family} daddr != {vtep} udp dport 4789 @th,96,24 @vnis counter name {OUTSIDE} drop" in text
+        assert f"meta nfproto {other} udp dport 4789 @th,96,24 @vnis counter name {OUTSIDE} drop" in text
