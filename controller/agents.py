@@ -222,4 +222,5 @@ def _same(report: Report, before: Report) -> bool:
 
 
 def _problems(report: Report) -> list[str]:
-    return sorted(f"{state.endpoint}: {problem}" for state in report.endpoints for problem in state.problems)
+    problems = [f"{state.endpoint}: {problem}" for state in report.endpoints for problem in state.problems]
+    return sorted([*problems, *(finding.text for finding in report.findings)])

@@ -21,15 +21,18 @@ MOST = 100_000
 
 
 class Difference(BaseModel):
-    """One thing that is not as it should be, where, and in a sentence."""
+    """One thing that is not as it should be, where, and in a sentence. `kind` is one of those in `docs/doctor.md`, and
+    `remedy` says what to do about it."""
 
     model_config = ConfigDict(from_attributes=True)
 
+    kind: str
     where: str
     subject: str
     expected: str
     found: str
     text: str
+    remedy: str
 
 
 class Checked(BaseModel):

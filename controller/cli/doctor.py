@@ -7,7 +7,7 @@ from controller.cli.session import session
 
 
 def doctor() -> None:
-    """Compare intent with rule sets, Adj-RIB-Out and kernels, and name every difference.
+    """Compare intent with rule sets, Adj-RIB-Out and kernels, and name every difference with a remedy.
 
     Ends with 0 when all agree, with 1 when something differs."""
     with Client() as api:
@@ -23,6 +23,8 @@ def doctor() -> None:
         for difference in differences:
             say(f"✗ {plain(difference['where'])}: {plain(difference['text'])}")
             say(f"    expected {plain(difference['expected'])}; found {plain(difference['found'])}")
+            if difference.get("remedy"):
+                say(f"    remedy: {plain(difference['remedy'])}")
         for name in answer.get("unconsented") or []:
             say(f"· endpoint {plain(name)} is held back until its tenant consents to it")
         if answer["ok"]:

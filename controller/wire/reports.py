@@ -1,6 +1,9 @@
 """Reports: what an agent sees in its kernel. `POST /api/v1/agent/reports`, at once after every change and else every
 30 s. The controller answers 204; a report is the whole truth about the cloudlet, never a delta."""
 
+from pydantic import Field
+
+from controller.wire.findings import Finding, Passage
 from controller.wire.model import Message
 from controller.wire.tunnels import Ipsec
 
@@ -23,7 +26,8 @@ class Tunnel(Message):
 
 class EndpointState(Message):
     """One endpoint as the kernel has it. `routes` are the on-link prefixes of remotes, CIDR. `problems` are sentences
-    for people about what could not be brought in line with the desired state; empty when all is well."""
+    for people about what could not be brought in line with the desired state; empty when all is well. `passages`: what
+    probes through its tunnels found out, of pairs that have been decided."""
 
     endpoint: str
     bridge: str
@@ -31,6 +35,7 @@ class EndpointState(Message):
     tunnels: list[Tunnel]
     routes: list[str]
     problems: list[str]
+    passages: list[Passage] = Field(default=[], max_length=10_000, exclude_if=lambda some: not some)
 
 
 class SpeakerState(Message):
@@ -43,7 +48,8 @@ class SpeakerState(Message):
 class Report(Message):
     """What the cloudlet is. `generation` and `version` are those of the desired state this was read back against, after
     converging to it; `resident_bytes` and `cpu_seconds` are the agent process's own. `ipsec` is None where tunnels are
-    in the clear, or the agent is of a release that says nothing of them."""
+    in the clear, or the agent is of a release that says nothing of them. `findings`: what is wrong at this host though
+    the kernel is as it should be."""
 
     cloudlet: str
     version: int
@@ -54,6 +60,7 @@ class Report(Message):
     resident_bytes: int
     cpu_seconds: float
     ipsec: Ipsec | None = None
+    findings: list[Finding] = Field(default=[], max_length=1000, exclude_if=lambda some: not some)
 
     @property
     def steady(self) -> "Report":

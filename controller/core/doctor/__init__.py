@@ -2,6 +2,9 @@
 kernels have; whoever calls gathers the observations first.
 
     policy ── intent (database) ── rule set of each route server ── Adj-RIB-Out of each ── kernel of each cloudlet
+    ── what passes from gateway to gateway
+
+Each difference has a kind, and each kind a remedy (kinds.py).
 
 The model of who may see what is written here a second time, naively and from the pools alone, so that an error in the
 code that acts is not repeated by the code that checks.
@@ -11,6 +14,8 @@ from collections.abc import Sequence
 
 from controller.core.doctor.difference import Difference
 from controller.core.doctor.kernels import Cloudlet, compare_kernels
+from controller.core.doctor.kinds import REMEDIES, Kind
+from controller.core.doctor.passages import compare_passages
 from controller.core.doctor.policy import InForce, compare_policy
 from controller.core.doctor.ribs import Route, RouteServer, compare_ribs
 from controller.core.doctor.rule_sets import compare_rule_sets
@@ -19,9 +24,11 @@ from controller.core.doctor.tunnels import compare_tunnels
 from controller.wire.rulesets import RuleSet
 
 __all__ = [
+    "REMEDIES",
     "Cloudlet",
     "Difference",
     "InForce",
+    "Kind",
     "Route",
     "RouteServer",
     "compare",
@@ -39,4 +46,5 @@ def compare(intent: RuleSet, route_servers: Sequence[RouteServer], cloudlets: Se
         differences += compare_ribs(intent, server)
     differences += compare_kernels(intent, cloudlets)
     differences += compare_tunnels(cloudlets)
+    differences += compare_passages(intent, cloudlets)
     return differences

@@ -2,17 +2,25 @@
 
 from dataclasses import dataclass
 
+from controller.core.doctor.kinds import REMEDIES, Kind
+
 
 @dataclass(frozen=True)
 class Difference:
-    """`where` names the place (`route server rs1`, `kernel of c2`), `subject` the thing, `expected` and `found` the two
-    values, and `text` says it in a sentence that an engineer can act on."""
+    """`kind` is what sort of thing it is, `where` names the place (`route server rs1`, `kernel of c2`), `subject` the
+    thing, `expected` and `found` the two values, and `text` says it in a sentence that an engineer can act on."""
 
+    kind: Kind
     where: str
     subject: str
     expected: str
     found: str
     text: str
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return REMEDIES[self.kind]
 
 
 def listed(items: object) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from controller.core.doctor.difference import Difference
+from controller.core.doctor.kinds import Kind
 from controller.core.plans import Plan
 
 
@@ -19,10 +20,15 @@ class InForce:
 def compare_policy(policy: InForce) -> list[Difference]:
     """Steps that applying it anew would take, tests inside that fail, and members that it names and cannot have."""
     where = f"policy revision {policy.revision}"
-    found = [Difference(where, "policy", "a policy that holds", "one that does not", wrong) for wrong in policy.wrong]
+    found = [
+        Difference(Kind.POLICY_INVALID, where, "policy", "a policy that holds", "one that does not", wrong)
+        for wrong in policy.wrong
+    ]
 
     def drifted(vcp: str, expected: str, is_: str, text: str) -> None:
-        found.append(Difference(where, f"VCP {vcp}", expected, is_, f"{text}; weft policy drift says more"))
+        found.append(
+            Difference(Kind.POLICY_DRIFT, where, f"VCP {vcp}", expected, is_, f"{text}; weft policy drift says more")
+        )
 
     for vcp in policy.plan.create:
         drifted(vcp.name, "there", "not there", f"the policy wants a VCP {vcp.name}, and there is none")

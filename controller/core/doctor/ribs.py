@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.core.doctor.difference import Difference, listed
+from controller.core.doctor.kinds import Kind
 from controller.wire.rulesets import RuleSet
 
 
@@ -64,6 +65,7 @@ def compare_ribs(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
     yield from _announced(intent, server)
     for route in server.quarantine:
         yield Difference(
+            Kind.QUARANTINE,
             f"quarantine of {server.name}",
             route.nlri,
             "accepted",
@@ -79,6 +81,7 @@ def _sessions(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
         state = server.sessions.get(peer.name, "none")
         if state != "established":
             yield Difference(
+                Kind.SESSION_DOWN,
                 f"BGP at {server.name}",
                 f"session with {peer.name}",
                 "established",
@@ -94,6 +97,7 @@ def _announced(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
     for endpoint in intent.endpoints:
         if server.sessions.get(endpoint.peer) == "established" and endpoint.name not in heard:
             yield Difference(
+                Kind.NOT_ANNOUNCED,
                 f"Adj-RIB-In of {server.name}",
                 endpoint.name,
                 f"a route with {endpoint.rt}",
@@ -136,16 +140,16 @@ def _sent(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
         subject = f"{line.nlri} of {line.endpoint or line.peer} to {to}"
         if sent not in found:
             text = f"{server.name} does not send {line.nlri} of {line.endpoint} to {to}, though they share a VCP."
-            yield Difference(where, subject, listed(wanted[sent]), "not sent", text)
+            yield Difference(Kind.NOT_SENT, where, subject, listed(wanted[sent]), "not sent", text)
         elif sent not in wanted:
             text = (
                 f"{server.name} sends {line.nlri} of {line.endpoint or line.peer} to {to} with {listed(found[sent])}, "
                 f"and no VCP allows it: the isolation of pools is broken."
             )
-            yield Difference(where, subject, "not sent", listed(found[sent]), text)
+            yield Difference(Kind.LEAK, where, subject, "not sent", listed(found[sent]), text)
         else:
             text = (
                 f"{server.name} sends {line.nlri} of {line.endpoint} to {to} with route target {listed(found[sent])}; "
                 f"it should be {listed(wanted[sent])}."
             )
-            yield Difference(where, subject, listed(wanted[sent]), listed(found[sent]), text)
+            yield Difference(Kind.ROUTE_TARGET, where, subject, listed(wanted[sent]), listed(found[sent]), text)

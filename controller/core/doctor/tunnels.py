@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from controller.core.doctor.difference import Difference
 from controller.core.doctor.kernels import Cloudlet
+from controller.core.doctor.kinds import Kind
 
 MAKING = 2.0
 """Seconds in which a tunnel that is missing is being made."""
@@ -19,7 +20,9 @@ def compare_tunnels(cloudlets: Sequence[Cloudlet]) -> Iterator[Difference]:
         name, ipsec = cloudlet.desired.cloudlet, cloudlet.report.ipsec
         where = f"IPsec at {name}"
         if ipsec.problem:
-            yield Difference(where, name, "no problem", ipsec.problem, f"{name} cannot encrypt: {ipsec.problem}.")
+            yield Difference(
+                Kind.NO_ENCRYPTION, where, name, "no problem", ipsec.problem, f"{name} cannot encrypt: {ipsec.problem}."
+            )
         remotes = {r.cloudlet for e in cloudlet.desired.endpoints for r in e.remotes if r.vtep != cloudlet.desired.vtep}
         speaking = {protected.name for protected in cloudlet.desired.protected}
         found = {tunnel.cloudlet: tunnel for tunnel in ipsec.tunnels}
@@ -33,4 +36,4 @@ def compare_tunnels(cloudlets: Sequence[Cloudlet]) -> Iterator[Difference]:
                 why += f"; {peer} does not say that it encrypts"
             what = "with which it shares a pool" if peer in remotes else "and BGP with it goes through one"
             text = f"{name} has no encrypted tunnel to {peer}, {what}{why}."
-            yield Difference(where, f"tunnel to {peer}", "up", state, text)
+            yield Difference(Kind.TUNNEL_IN_THE_CLEAR, where, f"tunnel to {peer}", "up", state, text)

@@ -1,14 +1,20 @@
 """The doctor finds nothing in a region that agrees, and exactly the thing that was changed in one that does not."""
 
+import re
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast, get_args
 
+import click
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from typer.main import get_command
 
-from controller.core.doctor import Cloudlet, Difference, Route, RouteServer, compare
+from controller.cli.main import app
+from controller.core.doctor import REMEDIES, Cloudlet, Difference, Kind, Route, RouteServer, compare
 from controller.wire import reports, rulesets
+from controller.wire.findings import Finding, FindingKind, Passage, Verdict
 from controller.wire.tunnels import Ipsec, IpsecTunnel
 from tests.unit.doctor.regions import Region, regions
 
@@ -265,3 +271,59 @@ def test_an_encrypted_tunnel_that_is_needed_and_not_there_is_found(region: Regio
     del well[f"c{b}"]
     [difference] = check(region, **{f"c{a}": encrypting(region.cloudlet(a), **well)})
     assert difference.found == "none"
+
+
+def with_passages(cloudlet: Cloudlet, *passages: Passage) -> Cloudlet:
+    return with_state(cloudlet, passages=list(passages))
+
+
+@given(regions(), st.data())
+def test_every_pair_that_does_not_pass_as_it_should_is_found(region: Region, data: st.DataObject) -> None:
+    """Both kernels agree; a probe says otherwise."""
+    a, b = data.draw(st.sampled_from([(a, b) for a in region.numbers for b in region.numbers if a != b]))
+    allowed = region.together(a, b)
+    for verdict in get_args(Verdict):
+        passage = Passage(remote=region.name(b), allowed=allowed, verdict=verdict)
+        found = check(region, **{f"c{a}": with_passages(region.cloudlet(a), passage)})
+        if allowed is (verdict == "passes"):
+            assert found == []
+        else:
+            [difference] = found
+            kind = Kind.DOES_NOT_PASS if allowed else Kind.PASSES_THOUGH_FORBIDDEN
+            assert difference.kind is kind and difference.subject == f"{region.name(a)} to {region.name(b)}"
+
+
+def test_of_old_probes_nothing_is_said() -> None:
+    """A pool that the agent has not heard of yet, an endpoint that is gone, an agent that is away."""
+    region = Region(3, [{1, 2}])
+    early = Passage(remote="c2-lan", allowed=False, verdict="passes")
+    gone = Passage(remote="c9-lan", allowed=True, verdict="silent")
+    assert check(region, c1=with_passages(region.cloudlet(1), early, gone)) == []
+    silent = Passage(remote="c2-lan", allowed=True, verdict="silent")
+    away = replace(with_passages(region.cloudlet(1), silent), connected=False)
+    assert [d.kind for d in check(region, c1=away)] == [Kind.AGENT_AWAY]
+
+
+@pytest.mark.parametrize("kind", get_args(FindingKind))
+def test_every_finding_of_an_agent_is_a_difference_with_a_remedy(kind: FindingKind) -> None:
+    region = Region(2, [{1, 2}])
+    finding = Finding(kind=kind, subject="it", expected="one", found="two", text="it is two")
+    cloudlet = region.cloudlet(1)
+    assert cloudlet.report is not None
+    report = cloudlet.report.model_copy(update={"findings": [finding]})
+    [difference] = check(region, c1=replace(cloudlet, report=report))
+    assert (difference.kind, difference.text) == (kind, "it is two") and difference.remedy
+
+
+COMMANDS = re.compile(r"`weft ([a-z-]+) ([a-z]+)[^`]*`")
+DOCUMENTED = Path("docs/doctor.md")
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_has_a_remedy_that_can_be_followed_and_is_documented(kind: Kind) -> None:
+    remedy = REMEDIES[kind]
+    nouns = cast(click.Group, get_command(app)).commands
+    for noun, verb in COMMANDS.findall(remedy):
+        assert verb in cast(click.Group, nouns[noun]).commands, f"weft {noun} {verb}"
+    line = next(line for line in DOCUMENTED.read_text().splitlines() if line.startswith(f"| `{kind}` |"))
+    assert line.endswith(f"| {remedy} |")

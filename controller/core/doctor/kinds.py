@@ -1,0 +1,122 @@
+"""What sorts of differences there are, and the remedy for each. `docs/doctor.md` lists the same."""
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """The sort of a difference. The first ones are about intent, the next about route servers and BGP, then about
+    cloudlets' kernels, and the last about what passes."""
+
+    POLICY_INVALID = "policy-invalid"
+    POLICY_DRIFT = "policy-drift"
+    ROUTE_SERVER_SILENT = "route-server-silent"
+    ROUTE_SERVER_BEHIND = "route-server-behind"
+    RULE_SET = "rule-set"
+    SESSION_DOWN = "session-down"
+    SESSION_KEY = "session-key"
+    NOT_ANNOUNCED = "not-announced"
+    QUARANTINE = "quarantine"
+    NOT_SENT = "not-sent"
+    LEAK = "leak"
+    ROUTE_TARGET = "route-target"
+    DESIRED_STATE = "desired-state"
+    AGENT_AWAY = "agent-away"
+    NO_REPORT = "no-report"
+    AGENT_BEHIND = "agent-behind"
+    AGENT_PROBLEM = "agent-problem"
+    LAN_MISSING = "lan-missing"
+    LAN_LEFT = "lan-left"
+    TUNNEL_MISSING = "tunnel-missing"
+    TUNNEL_LEFT = "tunnel-left"
+    TUNNEL_WRONG = "tunnel-wrong"
+    ROUTE_MISSING = "route-missing"
+    ROUTE_LEFT = "route-left"
+    PORT_MISSING = "port-missing"
+    PORT_STRANGE = "port-strange"
+    NO_ENCRYPTION = "no-encryption"
+    TUNNEL_IN_THE_CLEAR = "tunnel-in-the-clear"
+    RULES_GONE = "rules-gone"
+    FOREIGN_RULES = "foreign-rules"
+    SETTING = "setting"
+    MTU_MISMATCH = "mtu-mismatch"
+    CONTROL_WORD = "control-word"
+    CLONED_CLIENT = "cloned-client"
+    GUEST_SILENT = "guest-silent"
+    DOES_NOT_PASS = "does-not-pass"
+    PASSES_THOUGH_FORBIDDEN = "passes-though-forbidden"
+
+
+REMEDIES: dict[Kind, str] = {
+    Kind.POLICY_INVALID: "run `weft policy check` on the policy, mend what it names, and apply it",
+    Kind.POLICY_DRIFT: "run `weft policy drift`; apply the policy again, or write what was done by hand into it",
+    Kind.ROUTE_SERVER_SILENT: (
+        "look at its service and log (`systemctl status weft-routeserver`), and whether the controller reaches its "
+        "control address and has its token"
+    ),
+    Kind.ROUTE_SERVER_BEHIND: "wait a few seconds and ask again; if it stays so, `weft event list` says why it refuses",
+    Kind.RULE_SET: (
+        "wait a few seconds and ask again; if it stays so, restart that route server: it gets the whole rule set anew"
+    ),
+    Kind.SESSION_DOWN: (
+        "look at the PE's speaker (gobgpd or FRR) and its log, at the path to TCP port 179, and at the session's key"
+    ),
+    Kind.SESSION_KEY: "restart the agent if it does not speak TLS; else wait until the session's turn has come",
+    Kind.NOT_ANNOUNCED: (
+        "look at the agent's log at that cloudlet, and whether its speaker is configured (`weft-agent show`)"
+    ),
+    Kind.QUARANTINE: (
+        "`weft route explain` says which permit the route violates; announce it from the endpoint that it belongs "
+        "to, or correct the endpoint"
+    ),
+    Kind.NOT_SENT: "`weft route explain` says where the route stays; if it should be there, restart the BGP session",
+    Kind.LEAK: (
+        "take the route server out of service (`weft route explain` shows the route) and report it: pools are not "
+        "isolated while it runs"
+    ),
+    Kind.ROUTE_TARGET: "restart the BGP session of the PE that was sent it; if it comes back, report it",
+    Kind.DESIRED_STATE: "restart the controller: it works the desired state out anew from the pools",
+    Kind.AGENT_AWAY: "look at the agent's service and log at that cloudlet, and at its way to the controller",
+    Kind.NO_REPORT: "wait half a minute and ask again; then look at the agent's log",
+    Kind.AGENT_BEHIND: "wait a few seconds and ask again; then look at the agent's log for what it cannot do",
+    Kind.AGENT_PROBLEM: "do what the sentence says at that cloudlet; the agent tries again by itself",
+    Kind.LAN_MISSING: "look at the agent's log for why it cannot make the bridge",
+    Kind.LAN_LEFT: "restart the agent; if the bridge stays, take it out by hand (`ip link del`)",
+    Kind.TUNNEL_MISSING: "look whether the other PE announces its endpoint (`weft route list`) and at the agent's log",
+    Kind.TUNNEL_LEFT: "restart the agent of that cloudlet; if the tunnel stays, take it out by hand (`ip link del`)",
+    Kind.TUNNEL_WRONG: "look whether both PEs have a session with a route server; the labels come with their routes",
+    Kind.ROUTE_MISSING: "look for another route to the same prefix in the kernel (`ip route show table all`)",
+    Kind.ROUTE_LEFT: "restart the agent of that cloudlet; if the route stays, take it out by hand (`ip route del`)",
+    Kind.PORT_MISSING: (
+        "create the interface, or take it off whatever bridge it is on; else correct the endpoint's ports"
+    ),
+    Kind.PORT_STRANGE: "take the interface off the bridge, or name it among the endpoint's ports",
+    Kind.NO_ENCRYPTION: "look at charon (strongSwan) and its log at that cloudlet",
+    Kind.TUNNEL_IN_THE_CLEAR: (
+        "look at charon at both ends, at UDP ports 500 and 4500 between them, and at both certificates (`weft tunnel "
+        "list`)"
+    ),
+    Kind.RULES_GONE: (
+        "find what changes nftables at that host (`nft monitor`): a firewall service that flushes the whole ruleset "
+        "has to keep to its own tables"
+    ),
+    Kind.FOREIGN_RULES: (
+        "let the named chain accept what the LANs' bridges forward, or take it away; with Docker, set "
+        "net.bridge.bridge-nf-call-iptables=0 or accept the bridges in DOCKER-USER"
+    ),
+    Kind.SETTING: "set the named sysctl to the expected value, and in /etc/sysctl.d so that it stays",
+    Kind.MTU_MISMATCH: (
+        "give both endpoints the same MTU: create one of them anew (`weft endpoint add --mtu`), or set it at "
+        "the foreign PE"
+    ),
+    Kind.CONTROL_WORD: "switch the control word off at the foreign PE: VXLAN carries none",
+    Kind.CLONED_CLIENT: "give the machines different DHCP client identifiers (an empty /etc/machine-id before cloning)",
+    Kind.GUEST_SILENT: "look at the guest's console; start its guest agent, or the guest, anew",
+    Kind.DOES_NOT_PASS: (
+        "look at the underlay between the two VTEPs (UDP port 4789), and with `nft list counters` at both cloudlets "
+        "for what is dropped"
+    ),
+    Kind.PASSES_THOUGH_FORBIDDEN: (
+        "look for a cable or bridge between the two LANs outside of Weft, and at the tunnels of both (`weft doctor` "
+        "names those left over)"
+    ),
+}

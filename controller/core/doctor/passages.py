@@ -1,0 +1,66 @@
+"""What passes: agents' probes through the tunnels against the pools, and what agents have found out at their hosts.
+
+Kernels may agree with the intent down to the last label while nothing gets through: a firewall in between, another
+sysctl, an underlay that drops UDP. A pair is judged by what the agent says of it, which takes several probes in a row;
+one that was not decided yet is no difference."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from controller.core.doctor.difference import Difference
+from controller.core.doctor.kernels import Cloudlet
+from controller.core.doctor.kinds import Kind
+from controller.wire.findings import Finding
+from controller.wire.rulesets import RuleSet
+
+
+def compare_passages(intent: RuleSet, cloudlets: Sequence[Cloudlet]) -> Iterator[Difference]:
+    """Every pair that shares a pool and does not answer, every one that answers though it shares none, and findings.
+
+    Of an agent that is not connected nothing is said: what it knew is old."""
+    endpoints = {e.name: c.desired.cloudlet for c in cloudlets for e in c.desired.endpoints}
+    together = _together(intent)
+    for cloudlet in sorted(cloudlets, key=lambda c: c.desired.cloudlet):
+        if cloudlet.report is None or not cloudlet.connected:
+            continue
+        for state in cloudlet.report.endpoints:
+            for passage in state.passages:
+                near, far = state.endpoint, passage.remote
+                if near not in endpoints or far not in endpoints:
+                    continue  # one of them is gone meanwhile
+                shared, passes = far in together.get(near, frozenset()), passage.verdict == "passes"
+                if shared is not passage.allowed:
+                    continue  # the agent has not heard of it yet
+                if shared and not passes:
+                    yield _silent(cloudlet.desired.cloudlet, near, far, endpoints[far])
+                if passes and not shared:
+                    yield _open(cloudlet.desired.cloudlet, near, far, endpoints[far])
+        for finding in cloudlet.report.findings:
+            yield _found(cloudlet.desired.cloudlet, finding)
+
+
+def _together(intent: RuleSet) -> Mapping[str, frozenset[str]]:
+    """By endpoint, who shares a pool with it."""
+    found: dict[str, frozenset[str]] = {}
+    for vcp in intent.vcps:
+        for member in vcp.members:
+            found[member] = found.get(member, frozenset()) | frozenset(vcp.members)
+    return found
+
+
+def _silent(cloudlet: str, near: str, far: str, far_cloudlet: str) -> Difference:
+    text = f"Packets do not pass from {near} to {far}: {far_cloudlet} answers no probe of {cloudlet}."
+    return Difference(Kind.DOES_NOT_PASS, f"tunnels of {cloudlet}", f"{near} to {far}", "answers", "silence", text)
+
+
+def _open(cloudlet: str, near: str, far: str, far_cloudlet: str) -> Difference:
+    text = (
+        f"The gateway of {far} at {far_cloudlet} answers probes from {near}, and no VCP allows it: the isolation "
+        "of pools is broken."
+    )
+    where = f"tunnels of {cloudlet}"
+    return Difference(Kind.PASSES_THOUGH_FORBIDDEN, where, f"{near} to {far}", "silence", "answers", text)
+
+
+def _found(cloudlet: str, finding: Finding) -> Difference:
+    where = f"host of {cloudlet}" if finding.endpoint is None else f"{finding.endpoint} at {cloudlet}"
+    return Difference(Kind(finding.kind), where, finding.subject, finding.expected, finding.found, finding.text)

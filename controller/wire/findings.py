@@ -1,0 +1,43 @@
+"""Findings: what an agent has found out about its host and about what passes. A part of its report
+(`controller/wire/reports.py`); `weft doctor` names a remedy for each kind."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from controller.wire.model import Message
+from controller.wire.names import NAME_PATTERN
+
+FindingKind = Literal[
+    "rules-gone", "foreign-rules", "setting", "mtu-mismatch", "control-word", "cloned-client", "guest-silent"
+]
+"""`rules-gone`: somebody else took the agent's nftables rules out, and they are back. `foreign-rules`: somebody else's
+rules drop what the LANs send. `setting`: a sysctl does. `mtu-mismatch`, `control-word`: the PE at the other end of a
+pseudowire announces other layer-2 information (RFC 4761, section 3.2.4). `cloned-client`: one DHCP client identifier
+with two MACs. `guest-silent`: a VM runs, and its guest does not answer."""
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+Verdict = Literal["passes", "silent"]
+
+
+class Finding(Message):
+    """One thing that is found. `subject` is what it is about (a table, a setting, a remote, a VM), `expected` and
+    `found` the two values, `text` a sentence. `endpoint`: whose LAN it concerns, None for the whole cloudlet. Texts
+    stay the same while nothing changes: an event tells of each new one."""
+
+    kind: FindingKind
+    subject: Annotated[str, Field(max_length=120)]
+    expected: Annotated[str, Field(max_length=200)]
+    found: Annotated[str, Field(max_length=200)]
+    text: Annotated[str, Field(max_length=500)]
+    endpoint: Name | None = None
+
+
+class Passage(Message):
+    """Whether what the agent sends from the gateway of a LAN to the gateway of `remote` comes back: `silent` after
+    several probes in a row without an answer, `passes` after one. `allowed`: whether the two share a pool; if not,
+    nothing may come back."""
+
+    remote: Name
+    allowed: bool
+    verdict: Verdict
