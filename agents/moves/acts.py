@@ -1,16 +1,14 @@
 """What an order is in calls of the driver. Every call may have been made before."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 
-from agents.hypervisors.hypervisor import Fenced, Hypervisor, HypervisorError, Refused
+from agents.hypervisors.hypervisor import Hypervisor, HypervisorError, Refused
+from agents.moves.activation import activate
 from agents.moves.place import Place
 from controller.wire.moves import Figures, Order, Progress, Target
 
 log = logging.getLogger(__name__)
-
-_AGAIN = 1.0  # seconds
 
 Tell = Callable[[Figures], None]
 
@@ -40,7 +38,7 @@ async def _do(order: Order, place: Place, tell: Tell) -> Progress:
     driver = await place.driver(order)
     hypervisor, can, switch = driver.hypervisor, driver.capabilities, place.switch(driver)
     machine, move, detail, figures = order.machine, order.move, "", Figures()
-    if order.act in ("start", "prepare", "activate"):
+    if order.act in ("start", "prepare"):
         await place.admit(order)
     match order.act:
         case "start":
@@ -62,19 +60,12 @@ async def _do(order: Order, place: Place, tell: Tell) -> Progress:
         case "switchover":
             figures = await hypervisor.switchover(machine.name, move)
         case "activate":
-            figures = await _activate(hypervisor, order)
-            try:
-                await switch.activate(order)
-            except HypervisorError as error:
-                await _check_alive(hypervisor, machine.name, error)
-                # It runs, which is what is to be told: whoever waits for it under its old address may find it yet.
-                log.warning("move %s: %s runs, but: %s", move, machine.name, error)
-                detail = f"it runs, but: {error}"
+            figures, detail = await activate(order, place, driver)
         case "join":
             figures = await switch.join(order)
         case "leave":
             await switch.leave(order)
-            await place.part(order)
+            detail = await _part(order, place)
         case "discard":
             await hypervisor.discard(machine.name)
             await place.give_up(order)
@@ -85,41 +76,15 @@ async def _do(order: Order, place: Place, tell: Tell) -> Progress:
     return ended(order, "done", detail=detail, figures=figures)
 
 
-async def _activate(hypervisor: Hypervisor, order: Order) -> Figures:
-    """If this fails, the machine does not run: else it would be taken back while it does."""
-    name = order.machine.name
+async def _part(order: Order, place: Place) -> str:
+    """What went wrong with the gateway, "" if nothing did: the old address is gone whether that one forgets it or
+    not."""
     try:
-        return await hypervisor.activate(name, order.move)
-    except (Fenced, Refused):
-        raise
+        await place.part(order)
     except Exception as error:
-        state = (await hypervisor.machines()).get(name)
-        if state is not None and state.condition == "unresponsive":
-            await _end(hypervisor, order)
-        if state is None or state.condition != "running":
-            raise
-        log.warning("move %s: %s runs, though the driver said: %s", order.move, name, error)
-        return Figures()
-
-
-async def _end(hypervisor: Hypervisor, order: Order) -> None:
-    """Nobody knows whether the machine runs here: nothing is said of it before there is none."""
-    while True:
-        try:
-            return await hypervisor.abort(order.machine.name, order.move)
-        except HypervisorError as error:
-            log.error("move %s: %s may run, and cannot be ended: %s", order.move, order.machine.name, error)
-        await asyncio.sleep(_AGAIN)
-
-
-async def _check_alive(hypervisor: Hypervisor, name: str, error: HypervisorError) -> None:
-    """Raises if the machine has ended in the meantime: then it can still go on where it was."""
-    try:
-        state = (await hypervisor.machines()).get(name)
-    except HypervisorError:
-        return
-    if state is None or state.condition in ("stopped", "gone"):
-        raise HypervisorError(f"{name} ran, and ended at once: {error}") from error
+        log.exception("move %s: the gateway of %s", order.move, order.endpoint)
+        return f"the gateway may not have forgotten the old address: {type(error).__name__}"
+    return ""
 
 
 async def hold(order: Order, place: Place) -> Hypervisor:

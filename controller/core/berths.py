@@ -20,7 +20,7 @@ def places(saga: Saga) -> frozenset[str]:
     if saga.phase in (Phase.MOVING, Phase.UNDOING):
         both = saga.step not in (Step.AUTHORISE, Step.CONNECT)
     else:
-        both = any(task.step is Step.ACTIVATE for task in saga.tasks)
+        both = saga.placed and any(task.step in (Step.ACTIVATE, Step.ABORT) for task in saga.tasks)
     return ends if both else frozenset({saga.here.endpoint})
 
 

@@ -9,9 +9,10 @@ from typing import Literal
 
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 
-Kind = Literal["fails", "refuses", "hangs", "slow", "dies", "kills"]
+Kind = Literal["fails", "refuses", "hangs", "slow", "dies", "kills", "garbles"]
 """At a point the driver `fails` or `refuses`, never answers (`hangs`), takes `seconds` longer (`slow`), its machine
-`dies`, or the whole process is killed as by kill -9 (`kills`): the agent, as far as the controller can see."""
+`dies`, the whole process is killed as by kill -9 (`kills`): the agent, as far as the controller can see; or the driver
+raises what no driver should, as one does that takes a guest's answer for what it ought to be (`garbles`)."""
 
 Fault = tuple[Kind, int, float]
 """What happens, how often, and the seconds of `slow`."""
@@ -67,6 +68,8 @@ async def _happen(kind: Kind, point: str, seconds: float) -> None:
             raise Died(f"the simulated machine died at {point}")
         case "kills":
             os.kill(os.getpid(), signal.SIGKILL)
+        case "garbles":
+            raise AttributeError(f"'NoneType' object has no attribute 'get' at {point}")
         case "slow":
             await asyncio.sleep(seconds)
         case "hangs":

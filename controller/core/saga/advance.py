@@ -9,7 +9,7 @@ from controller.core.saga.forward import cleared_up, done, failed, go_on, hurry,
 from controller.core.saga.state import Phase, Plan, Saga, Task, owed
 from controller.core.saga.steps import Side, Step, before
 from controller.core.saga.turn import Turn
-from controller.core.saga.undo import cleared, gone_back, once_more, owing, undo, unwind, without
+from controller.core.saga.undo import cleared, gone_back, once_more, undo, unwind, without
 
 PATIENCE = 5
 """How often a cloudlet may fail to undo its part before it is not waited for."""
@@ -67,6 +67,8 @@ def revocable(saga: Saga) -> bool:
 
 
 def _said(turn: Turn, task: Task, event: Said) -> None:
+    if task.step is Step.ACTIVATE:
+        turn.but(begun=True)
     if event.state == "running":
         _change(turn, replace(task, heard=turn.now, begun=True))
         turn.but(figures=turn.saga.figures | {task.step: event.figures})
@@ -77,7 +79,7 @@ def _said(turn: Turn, task: Task, event: Said) -> None:
             cleared(turn, task)
         elif event.state == "refused" or turn.saga.tries >= PATIENCE:
             _change(turn, replace(task, heard=turn.now, failed=True))
-            owing(turn, task, event.detail)
+            late.left(turn, task, event.detail)
         else:
             once_more(turn, task, event.detail)
     elif event.state == "done":
@@ -88,20 +90,28 @@ def _said(turn: Turn, task: Task, event: Said) -> None:
 
 def _paid(turn: Turn, task: Task, event: Said) -> None:
     """A cloudlet that owed something has brought it about, or not yet."""
+    if event.state == "done" and task.step is Step.ABORT and turn.saga.placed:
+        _given_back(turn, task, event)
+        return
     if event.state == "done":
         turn.note(task.step, "done", "later than it was waited for")
         turn.drop(task.side)
         if task.step is Step.ACTIVATE:
             turn.ask("source", Step.DISCARD)
     elif task.step is Step.ACTIVATE:
-        turn.note(task.step, event.state, event.detail)
-        turn.but(placed=False)
-        undo(turn, event.detail)
+        _given_back(turn, task, event)
         return
     elif not task.failed:
         _change(turn, replace(task, heard=turn.now, failed=True))
     if turn.saga.phase.over:
         turn.settle()
+
+
+def _given_back(turn: Turn, task: Task, event: Said) -> None:
+    """A destination of which nobody knew whether it runs the VM says that it does not."""
+    turn.note(task.step, event.state, event.detail)
+    turn.but(placed=False)
+    undo(turn, event.detail)
 
 
 def _did(turn: Turn, task: Task, event: Did) -> None:

@@ -3,7 +3,7 @@
 from math import inf
 
 from controller.core.saga.forward import failed, go_on, hurry, owe, stay_known, wind_up
-from controller.core.saga.state import Saga, Task, owed
+from controller.core.saga.state import Phase, Saga, Task, owed
 from controller.core.saga.steps import RULES, Step
 from controller.core.saga.turn import Turn
 from controller.core.saga.undo import owing, undo
@@ -50,7 +50,7 @@ def late(turn: Turn, task: Task) -> None:
             turn.note(task.step, "failed", why)
             owe(turn)
         case Step.ABORT:
-            owing(turn, task, why)
+            left(turn, task, why)
         case _:
             failed(turn, task, why, final=task.side == "controller")
 
@@ -62,6 +62,19 @@ def _without_source(turn: Turn, why: str) -> None:
     turn.drop("source")
     turn.but(committed="silent", tries=0)
     go_on(turn, Step.SWITCHOVER)
+
+
+def left(turn: Turn, task: Task, why: str) -> None:
+    """A cloudlet does not undo its part now. If that is a destination that has begun to run the VM, nobody else knows
+    whether it does: the source keeps what it has until the destination says that it does not."""
+    if task.side == "source" or not turn.saga.begun:
+        owing(turn, task, why)
+        return
+    where = turn.saga.plan.destination.cloudlet
+    turn.note(Step.ABORT, "failed", f"{where}: {why}")
+    turn.because(f"{where} may run the VM, and has not said that it does not")
+    turn.but(phase=Phase.MOVING, placed=True, tries=0, again_at=None)
+    wind_up(turn)
 
 
 def _lost(turn: Turn, why: str) -> None:

@@ -77,7 +77,8 @@ class Saga:
 
     Who may run the VM: the source until `committed` is set, which is before the first `activate`; then the destination.
     `committed` says why the source will not run it: it said so (`told`), or it was `silent` for so long that it has
-    seen to it by itself. `placed`: the destination was told to run it, and did. `swapped`: the old address is gone;
+    seen to it by itself. `begun`: the destination has begun to run it, so that from then on nothing but its own word
+    says that it does not. `placed`: the destination was told to run it, and did. `swapped`: the old address is gone;
     `hurried`: it was to linger no longer.
 
     `pool` is one that the destination joined for the move, at the generation `joined`; `pair` what was reserved for it.
@@ -98,6 +99,7 @@ class Saga:
     cleared: frozenset[Side] = frozenset()
     ready: bool = False
     committed: Literal["told", "silent"] | None = None
+    begun: bool = False
     placed: bool = False
     swapped: bool = False
     hurried: bool = False
@@ -152,7 +154,7 @@ def owed(saga: Saga, task: Task) -> bool:
         return saga.step is not Step.DISCARD
     if task.step is Step.ACTIVATE:
         return saga.placed
-    return task.step is Step.ABORT and task.side in saga.cleared
+    return task.step is Step.ABORT and (saga.placed or task.side in saga.cleared)
 
 
 _SAGA = TypeAdapter(Saga)

@@ -247,3 +247,56 @@ def test_an_address_is_given_up_by_the_source_if_the_vm_has_got_another(joined: 
     assert wanted is not None and wanted.addresses is not None
     assert (wanted.act, wanted.addresses.old) == ("discard", "10.1.0.3")
     assert wanted.addresses.new == ("10.2.0.3" if joined else None)
+
+
+@pytest.mark.parametrize("how", ["silent", "failed", "refused"])
+def test_the_source_gets_it_back_from_a_destination_that_has_begun_by_that_ones_own_word_alone(how: str) -> None:
+    """It could not run it, by its own word, and does not say that nothing of it is left: it may have been wrong."""
+    world = at(Step.ACTIVATE)
+    for _ in range(2):
+        world.look("destination")
+        world.act("destination", "refused")
+        world.report("destination", answered=True)
+    assert world.saga.phase is Phase.UNDOING
+    for _ in range(60):
+        if how != "silent":
+            world.look("destination")
+            world.act("destination", how)
+            world.report("destination", answered=True)
+        world.controller("done")
+        world.wait(15.0)
+        assert world.running == [] and world.saga.task("source") is None
+    assert (world.saga.phase, world.saga.placed) == (Phase.DONE, True)
+    assert world.saga.reason == "activate failed: refused", "the first reason stands"
+    assert places(world.saga) == {"c1-lan", "c2-lan"}, "nobody knows which one will run it"
+    assert settled(world).saga.phase is Phase.UNDONE and world.running == ["source"]
+
+
+@pytest.mark.parametrize("outcome", ["failed", "refused"])
+@pytest.mark.parametrize("step", [Step.JOIN, Step.LEAVE])
+def test_a_guest_that_answers_nothing_usable_after_the_switchover_costs_an_address_and_no_move(
+    step: Step, outcome: str
+) -> None:
+    world = at(step)
+    for _ in range(20):
+        if world.saga.step is not step:
+            break
+        world.look("destination")
+        world.act("destination", outcome)
+        world.report("destination", answered=True)
+        world.wait(5.0)
+        assert world.running == ["destination"]
+    assert settled(world).saga.phase is Phase.DONE
+    assert (world.running, world.saga.address) == (["destination"], "10.1.0.3")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_an_activation_that_is_told_so_that_nobody_understands_is_waited_for(again: bool) -> None:
+    world = at(Step.ACTIVATE)
+    world.look("destination")
+    world.act("destination", "done")
+    world.act("destination", "done")
+    world.report("destination", answered=True, again=again, garbled=True)
+    world.wait(700.0)
+    assert world.running == ["destination"] and world.saga.placed and world.saga.task("source") is None
+    assert settled(world).saga.phase is Phase.DONE and world.running == ["destination"]

@@ -27,8 +27,13 @@ class Moves(RuleBasedStateMachine):
         """All goes well up to some step."""
         self.world = World.of(plan(keep=keep, disk=disk, linger=linger, borrowed=borrowed))
         for _ in range(30):
-            if self.world.saga.step is not step:
-                self.stride(1)
+            if self.world.saga.step is step:
+                break
+            self.world.take(Admitted())
+            self.world.controller("done")
+            for side in BOTH:
+                if self.world.saga.step is not step:
+                    self.go_on(side, "done")
 
     @rule()
     def admit(self) -> None:
@@ -45,6 +50,13 @@ class Moves(RuleBasedStateMachine):
         self.world.act(side, outcome)
         self.world.act(side, outcome)
         self.world.report(side, answered=True)
+
+    @rule(outcome=st.sampled_from(["failed", "refused"]), seconds=st.sampled_from([21.0, 61.0, 700.0]))
+    def cannot_and_falls_silent(self, outcome: str, seconds: float) -> None:
+        """The destination says that it could not do it, and then nothing for a while."""
+        self.go_on("destination", outcome)
+        self.world.agents["destination"].linked = False
+        self.world.wait(seconds)
 
     @rule(strides=st.integers(1, 3))
     def stride(self, strides: int) -> None:
@@ -67,9 +79,9 @@ class Moves(RuleBasedStateMachine):
     def finish(self, side: Side, outcome: str) -> None:
         self.world.finish(side, outcome)
 
-    @rule(side=SIDES, answered=st.booleans(), again=st.booleans())
-    def report(self, side: Side, answered: bool, again: bool) -> None:
-        self.world.report(side, answered=answered, again=again)
+    @rule(side=SIDES, answered=st.booleans(), again=st.booleans(), garbled=st.booleans())
+    def report(self, side: Side, answered: bool, again: bool, garbled: bool) -> None:
+        self.world.report(side, answered=answered, again=again, garbled=garbled)
 
     @rule(side=SIDES, index=st.integers(0, 50))
     def late_copy(self, side: Side, index: int) -> None:
@@ -123,6 +135,8 @@ class Moves(RuleBasedStateMachine):
         assert not saga.placed or other is None or other.step is Step.DISCARD
         if saga.committed and other is not None and other.step is Step.ABORT:
             assert "destination" in saga.cleared
+            there = self.world.agents["destination"]
+            assert there.begun is None or there.vm == "none", "it may run there, and nobody has heard that it does not"
 
     @invariant()
     def announced_where_it_runs(self) -> None:

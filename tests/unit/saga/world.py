@@ -183,7 +183,7 @@ class World:
         failed = {"state": "refused" if outcome == "refused" else "failed", "detail": outcome}
         done = {"state": "done"}
         match wanted.act:
-            case "abort" | "discard" if outcome == "failed":
+            case "abort" | "discard" if outcome in ("failed", "refused"):
                 return failed
             case "abort" if agent.side == "source" and agent.vm == "none":
                 return {"state": "refused", "detail": "there is no such machine"}
@@ -224,8 +224,9 @@ class World:
             case _:
                 return done if outcome == "done" else failed
 
-    def report(self, side: Side, *, answered: bool, again: bool = False) -> None:
-        """The agent tells how far its order is; the answer may get lost, and the report may come twice or late."""
+    def report(self, side: Side, *, answered: bool, again: bool = False, garbled: bool = False) -> None:
+        """The agent tells how far its order is; the answer may get lost, and the report may come twice, late, or so
+        that the controller cannot read it, which the agent takes for an answer."""
         agent = self.agents[side]
         if not agent.linked or agent.order is None:
             return
@@ -237,10 +238,11 @@ class World:
             said = Said(side, number, "running")
         else:
             said = Said(side, number, figures=Figures(seconds=1.0), **result)
-        agent.sent.append(said)
-        self.take(said)
-        if again:
+        if not garbled:
+            agent.sent.append(said)
             self.take(said)
+            if again:
+                self.take(said)
         if answered:
             agent.answered = self.now
             if result is not None and agent.order.act == "switchover":

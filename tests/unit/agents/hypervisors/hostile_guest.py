@@ -78,6 +78,7 @@ async def asked_by_socket(guest: HostileSocket, folder: Path, seconds: float) ->
             return await GuestAgent("vm1", path).run("true", seconds=seconds)
         finally:
             async with asyncio.timeout(10):
+                await asyncio.sleep(0.005)  # a connection that was given up at once is still to be accepted
                 while guest.closed < guest.met:  # noqa: ASYNC110 - it is counted
                     await asyncio.sleep(0.001)
 

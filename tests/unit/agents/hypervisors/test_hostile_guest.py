@@ -190,11 +190,13 @@ def talk(draw: st.DrawFn) -> list[bytes]:
 
 
 @given(said=talk(), sync=st.binary(max_size=30), delay=st.sampled_from([0.0, 0.0, 0.001, 0.02]), ends=st.booleans())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_a_text_or_the_one_error(tmp_path: Path, said: list[bytes], sync: bytes, delay: float, ends: bool) -> None:
     async def both() -> None:
         guest = HostileSocket(said, sync=sync, delay=delay, hangs_up=ends)
-        for asking in (asked_by_socket(guest, tmp_path, 0.05), asked_by_libvirt(said, 0.05, delay)):
+        for asking in (asked_by_socket(guest, tmp_path, 0.02), asked_by_libvirt(said, 0.02, delay)):
             try:
                 assert isinstance(await asking, str)
             except HypervisorError as error:

@@ -10,6 +10,7 @@ from typing import Any
 from agents.controller import ControllerAway, ControllerRefused
 from agents.dhcp.leases import NoAnswer
 from agents.hypervisors.found import GROUP, Drivers
+from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.simulated import Faults
 from agents.hypervisors.simulated.machines import Machines
 from agents.moves import Moves
@@ -135,6 +136,7 @@ class Cloudlet:
         self.met: list[tuple[str, Client]] = []
         self.released: list[LeaseRelease] = []
         self.door: list[tuple[str, str]] = []
+        self.shut = False
         self.forgotten: list[tuple[str, tuple[str, ...]]] = []
         self.moves: Moves | None = None
         self._task: asyncio.Task[None] | None = None
@@ -163,6 +165,8 @@ class Cloudlet:
 
     async def admit(self, order: Order) -> None:
         """As what guards sources."""
+        if self.shut:
+            raise HypervisorError("the door is shut")
         self.door.append(("admit", order.act))
 
     async def dismiss(self, order: Order) -> None:

@@ -12,7 +12,7 @@ from agents.hypervisors.simulated.faults import Kind
 from agents.hypervisors.simulated.machines import Machines
 from agents.moves.place import Place
 from controller.wire.machines import MachineState
-from controller.wire.moves import Act, MoveReport
+from controller.wire.moves import Act, MoveReport, Order
 from tests.unit.agents.moves.region import WAY, Region, region
 
 
@@ -206,6 +206,61 @@ async def test_what_fails_after_the_activation_is_said_with_its_success(two: Reg
     two.c2.faults.set("announce", "fails")
     ended = await two.carry("c2", "activate")
     assert (ended.state, ended.detail) == ("done", "it runs, but: simulated failure at announce")
+
+
+@pytest.mark.parametrize("point", ["link", "link.after", "announce", "announce.after"])
+async def test_whatever_is_raised_after_the_activation_is_said_with_its_success(two: Region, point: str) -> None:
+    await two.until("activate")
+    two.c2.faults.set(point, "garbles")
+    ended = await two.carry("c2", "activate")
+    assert (ended.state, two.c2.condition()) == ("done", "running")
+    assert (
+        ended.detail.startswith("it runs, but: a defect of the driver simulated") and "AttributeError" in ended.detail
+    )
+
+
+@pytest.mark.parametrize("kind", ["garbles", "fails", "refuses"])
+async def test_a_driver_that_raises_after_it_has_run_the_machine_has_run_it(two: Region, kind: Kind) -> None:
+    await two.until("activate")
+    two.c2.faults.set("activate.after", kind)
+    assert (await two.carry("c2", "activate")).state == "done" and two.c2.condition() == "running"
+
+
+async def test_nothing_is_said_of_a_machine_that_nobody_can_look_at(two: Region) -> None:
+    """The driver neither says how the activation ended nor what there is: once it does, the truth is told."""
+    await two.until("activate")
+    two.c2.faults.set("activate.after", "garbles")
+    two.c2.faults.set("machines", "garbles", times=6)
+    ended = await two.carry("c2", "activate")
+    assert (ended.state, two.c2.condition()) == ("done", "running")
+
+
+async def test_a_machine_that_runs_is_not_taken_back_because_its_order_comes_again(two: Region) -> None:
+    """It runs since the first time; what that order needs beside the hypervisor fails the second time."""
+    await two.until("activate")
+    assert (await two.carry("c2", "activate")).state == "done"
+    two.c2.shut = True
+    ended = await two.carry("c2", "activate")
+    assert (ended.state, ended.detail) == ("done", "it runs, but: the door is shut")
+    assert two.c2.condition() == "running"
+
+
+async def test_a_machine_that_does_not_run_is_not_let_in_and_not_run(two: Region) -> None:
+    await two.until("activate")
+    two.c2.shut = True
+    assert (await two.carry("c2", "activate")).state == "failed" and two.c2.condition() == "waiting"
+
+
+async def test_an_address_that_is_gone_is_gone_whatever_the_gateway_does(
+    two: Region, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def part(place: Place, order: Order) -> None:
+        raise AttributeError("the gateway")
+
+    await two.until("leave")
+    monkeypatch.setattr(Place, "part", part)
+    ended = await two.carry("c2", "leave")
+    assert ended.state == "done" and "may not have forgotten" in ended.detail
 
 
 async def test_a_machine_that_ends_while_it_is_activated_has_not_been(two: Region) -> None:
