@@ -45,6 +45,7 @@ from controller.api import (
 from controller.api.audited import Audited
 from controller.api.bodies import Bodies
 from controller.api.heads import Heads
+from controller.api.idempotent import Idempotent
 from controller.api.measured import Measured
 from controller.api.paced import Paced
 from controller.region import running
@@ -102,6 +103,7 @@ def create_app(settings: Settings) -> FastAPI:
     for noun in (*NOUNS, health):
         app.router.routes.extend(noun.router.routes)  # FastAPI's own way makes each anew at start: 0.3 s
     app.add_middleware(Audited, database=lambda: app.state.region.database)
+    app.add_middleware(Idempotent, region=lambda: app.state.region)
     app.add_middleware(Bodies, region=lambda: app.state.region)
     app.add_middleware(
         Paced, region=lambda: app.state.region, rate=settings.caller_rate, strangers=settings.stranger_rate

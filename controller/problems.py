@@ -6,6 +6,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse
 
+LONGEST_INSTANCE, MOST_ERRORS, LONGEST_FIELD = 200, 100, 200
+"""What an answer repeats of a request, which may be long: characters of its path, fields that are wrong, and
+characters of a field's name."""
+
 MEDIA_TYPE = "application/problem+json"
 
 
@@ -77,8 +81,8 @@ def response(problem: Problem, instance: str) -> JSONResponse:
         title=HTTPStatus(problem.status).phrase,
         status=problem.status,
         detail=problem.detail,
-        instance=instance,
-        errors=problem.errors,
+        instance=instance[:LONGEST_INSTANCE],
+        errors=problem.errors[:MOST_ERRORS],
         diff=problem.diff,
     ).model_dump(mode="json")
     if problem.diff is None:

@@ -9,6 +9,7 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
+from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from controller.acting import let_in
@@ -26,6 +27,11 @@ from controller.shown import SHOWN, Shown
 
 TRUSTED = "weft.trusted"
 """Key of an ASGI scope: set by the server on the unix socket, whose file mode is the authorisation."""
+
+AGENTS = "/api/v1/agent/"
+"""Paths that are for agents."""
+
+NO_CREDENTIAL = "The credential is missing or not valid (any longer)."
 
 SOCKET = Caller("unix socket", Role.ADMIN)
 ADMIN = Caller("admin token", Role.ADMIN)
@@ -60,6 +66,22 @@ async def caller(scope: Scope, region: Region, secret: str | None) -> Caller:
         why = "no admin token is set, and this is no API token that is good now"
         raise Problem(403, f"The operator API is served on the unix socket only: {why}.")
     raise _unauthorised("The token is missing, wrong, expired or revoked.")
+
+
+def bearer(scope: Scope) -> str | None:
+    """The bearer token in a request's head (RFC 6750)."""
+    kind, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
+    return secret if kind.lower() == "bearer" and secret else None
+
+
+async def judge(scope: Scope, region: Region) -> str:
+    """Who calls, by the head alone. Raises Problem if that is nobody, and Unavailable."""
+    secret = bearer(scope)
+    if not scope["path"].startswith(AGENTS):
+        return (await caller(scope, region, secret)).name
+    if not secret or (name := region.intent.credentials.get(digest(secret))) is None:
+        raise _unauthorised(NO_CREDENTIAL)
+    return f"agent:{name}"
 
 
 async def _person(people: People, token: str) -> Caller:
@@ -125,7 +147,7 @@ async def newcomer(region: Running, bearer: Annotated[Bearer, Depends(_agent)]) 
     """The cloudlet whose credential this is. Looked up by digest, so timing tells nothing about the credential."""
     name = region.intent.credentials.get(digest(bearer.credentials)) if bearer else None
     if name is None:
-        raise _unauthorised("The credential is missing or not valid (any longer).")
+        raise _unauthorised(NO_CREDENTIAL)
     return region.intent.cloudlets[name]
 
 

@@ -1,63 +1,43 @@
-"""Bodies of bounded size and shape, and a POST with an Idempotency-Key done only once.
+"""Bodies of bounded size and shape. Of a caller that is nobody none is read: the head says that already.
 
 Plain ASGI, so that streams pass through untouched.
 """
 
-import asyncio
-import hashlib
 import json
-import logging
 import re
-import time
 from collections.abc import Awaitable, Callable
 
-from sqlalchemy.exc import IntegrityError
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from controller.api.access import TRUSTED, caller
+from controller.api.access import AGENTS, judge
 from controller.api.errors import of_trouble
 from controller.api.paced import KNOWN
 from controller.core.shapes import unfit
-from controller.db import idempotency
-from controller.db.idempotency import IdempotencyRow
 from controller.db.trouble import Unavailable
-from controller.once import ONCE, Once
-from controller.problems import FieldError, Problem, response
+from controller.problems import Problem, response
 from controller.region import Region
 
-log = logging.getLogger(__name__)
-
 MAX_BODY = 256 * 1024
-"""Bytes. Of strangers too: an enrolment is a few thousand."""
+"""Bytes."""
 
 MAX_LARGE = 4 * 1024 * 1024
 """Bytes of what agents say, and of policies: a report of a cloudlet with thousands of tunnels stays well below it."""
 
-AGENTS, POLICY = "/api/v1/agent/", "/api/v1/policy/"
+MAX_ENROLMENT = 32 * 1024
+"""Bytes of what anybody may send: an enrolment, of which a request for a certificate is most."""
+
+POLICY, ENROLMENTS = "/api/v1/policy/", "/api/v1/enrolments"
 
 MOST_THROWN_AWAY = 16 * 1024 * 1024
 
-RETRY = 1.0
-"""Seconds between two attempts to keep an answer while the database is away."""
-
-PATIENCE, LOOK = 10.0, 0.05
-"""Seconds that a repetition waits for the answer to a request that is under way, and between two looks for it."""
-
-KEY = re.compile(r"[!-~]{1,200}")
+STRANGERS_THROWN_AWAY = 256 * 1024
+"""Bytes of a body of somebody unknown that are thrown away, so that a client that is still sending sees the answer."""
 
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
-ENROLMENTS = "/api/v1/enrolments"
-
-SECRETS = ("token", "credential")
-"""Fields of an answer that are not kept: a repetition does not show a secret again."""
-
 
 class Bodies:
-    """Reads the whole body before anything else happens."""
+    """Reads the whole body before anything else happens, if it is to be read at all."""
 
     def __init__(self, app: ASGIApp, region: Callable[[], Region]) -> None:
         self._app, self._region = app, region
@@ -67,165 +47,35 @@ class Bodies:
             await self._app(scope, receive, send)
             return
         try:
-            large = scope["path"].startswith((AGENTS, POLICY)) and scope.get(KNOWN) is True
-            body = await _read(receive, MAX_LARGE if large else MAX_BODY)
+            most = await self._most(scope, receive)
+            body = await _read(receive, most)
             if body is None:
                 return
             if not scope["path"].startswith(POLICY) and (reason := unfit(body)):
                 raise Problem(400, f"The body {reason}.")
             if _half_a_pair(body):
                 raise Problem(400, "The body has half of a surrogate pair (\\ud800 to \\udfff), which is no character.")
-            await self._once(scope, body, receive, send)
         except Problem as problem:
             await response(problem, scope["path"])(scope, receive, send)
         except Unavailable as away:  # nothing was begun
             await response(of_trouble(away), scope["path"])(scope, receive, send)
-
-    async def _once(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        given = headers.get("idempotency-key")
-        if given is None or scope["method"] != "POST" or scope["path"].startswith(AGENTS):
-            await self._app(scope, _replay(body, receive), send)
-            return
-        if not KEY.fullmatch(given):
-            message = "1 to 200 visible ASCII characters are allowed"
-            raise Problem(422, "Bad Idempotency-Key.", [FieldError(field="Idempotency-Key", message=message)])
-        who = "trusted" if scope.get(TRUSTED) is True else headers.get("authorization", "")
-        key = _digest(who.encode(), given.encode())
-        request = _digest(Request(scope).url.path.encode(), scope["query_string"], body)
-        until = time.monotonic() + PATIENCE
-        while True:
-            claimed = await self._claim(key, request)
-            if isinstance(claimed, Once):
-                await self._keep(claimed, scope, body, receive, send)
-                return
-            waits = claimed is None or (claimed.status is None and claimed.request == request)
-            if claimed is not None and not (waits and time.monotonic() < until):
-                await self._allow(scope, headers)
-                await _again(claimed, request)(scope, receive, send)
-                return
-            await asyncio.sleep(LOOK)
-
-    async def _allow(self, scope: Scope, headers: Headers) -> None:
-        """What is repeated has not been asked of `access` again: a token may have been revoked since. Enrolments have
-        no bearer token, but one in their body."""
-        kind, _, secret = headers.get("authorization", "").partition(" ")
-        if scope["path"] != ENROLMENTS:
-            await caller(scope, self._region(), secret if kind.lower() == "bearer" else None)
-
-    async def _claim(self, key: str, request: str) -> IdempotencyRow | Once | None:
-        """The row under the key, or the key itself if it is now ours: nobody has begun, or whoever has is gone. None if
-        that was being decided just now."""
-        region = self._region()
-        database, me = region.database, region.replicas.instance
-        try:
-            async with database.write() as session:
-                kept = await idempotency.get(session, key)
-                if kept is None:
-                    idempotency.begin(session, key, request, me)
-                    return Once(key, me)
-                if kept.status is not None or kept.request != request:
-                    return kept
-                if kept.owner in await region.replicas.owners(session):
-                    return kept
-                return Once(key, me, kept.generation) if await idempotency.take(session, key, kept.owner, me) else None
-        except IntegrityError:
-            return None
-
-    async def _keep(self, once: Once, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        """The caller has the whole answer when it is kept, so that a repetition finds it; but does not wait for a
-        database that is away."""
-        answer = _Answer(send, secrets=once.made is None)
-        token = ONCE.set(once)
-        try:
-            await self._app(scope, _replay(body, receive), answer)
-        finally:
-            ONCE.reset(token)
-            kept = await self._kept(once.key, answer)
-            await answer.end()
-            while not kept:
-                await asyncio.sleep(RETRY)
-                kept = await self._kept(once.key, answer)
-
-    async def _kept(self, key: str, answer: "_Answer") -> bool:
-        """Keeps the answer, or frees the key. False while the database is away."""
-        try:
-            async with self._region().database.write() as session:
-                if answer.complete and answer.status < 500 and answer.status not in (401, 403):
-                    media_type, etag = answer.headers.get("content-type"), answer.headers.get("etag")
-                    kept = _without_secrets(answer.body)
-                    await idempotency.finish(session, key, answer.status, etag, media_type, kept)
-                else:
-                    await idempotency.forget(session, key)
-        except Unavailable as away:
-            log.warning("an answer with an Idempotency-Key cannot be kept yet: %s", away)
-            return False
-        return True
-
-
-class _Answer:
-    """Passes an answer on, but for its end, and remembers it. Without `secrets` it holds back the whole of it, and
-    passes on what may be seen twice: the secrets of now were made in vain."""
-
-    def __init__(self, send: Send, *, secrets: bool) -> None:
-        self._send, self._secrets = send, secrets
-        self.status = 0
-        self.headers = Headers()
-        self.body = b""
-        self._start: Message | None = None
-        self._end: Message | None = None
-
-    @property
-    def complete(self) -> bool:
-        return self._end is not None
-
-    async def end(self) -> None:
-        """Passes on what was held back."""
-        if self._end is None:
-            return
-        if self._start is not None:
-            body = _without_secrets(self.body)
-            headers = MutableHeaders(raw=list(self._start["headers"]))
-            headers["content-length"] = str(len(body))
-            await self._send({**self._start, "headers": headers.raw})
-            self._end = {"type": "http.response.body", "body": body, "more_body": False}
-        await self._send(self._end)
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status, self.headers = message["status"], Headers(raw=message["headers"])
-            if not self._secrets:
-                self._start = dict(message)
-                return
         else:
-            self.body += message.get("body", b"")
-            if not message.get("more_body", False):
-                self._end = message
-                return
-            if not self._secrets:
-                return
-        await self._send(message)
+            await self._app(scope, replay(body, receive), send)
 
-
-def _again(kept: IdempotencyRow, request: str) -> Response:
-    if kept.request != request:
-        message = "this key came with another request before"
-        raise Problem(422, "The Idempotency-Key is taken.", [FieldError(field="Idempotency-Key", message=message)])
-    if kept.status is None:
-        message = "The first request with this Idempotency-Key is still under way."
-        raise Problem(409, message, headers={"Retry-After": "1"})
-    headers = {"Idempotency-Replayed": "true"} | ({"ETag": kept.etag} if kept.etag else {})
-    return Response(kept.body or b"", kept.status, headers, kept.media_type)
-
-
-def _without_secrets(body: bytes) -> bytes:
-    try:
-        document = json.loads(body)
-    except ValueError:
-        return body
-    if not isinstance(document, dict) or not any(name in document for name in SECRETS):
-        return body
-    return json.dumps({k: None if k in SECRETS else v for k, v in document.items()}).encode()
+    async def _most(self, scope: Scope, receive: Receive) -> int:
+        """How many bytes this caller may send here. Raises Problem for somebody unknown, who may enrol and no more."""
+        if scope.get(KNOWN) is True:
+            return MAX_LARGE if scope["path"].startswith((AGENTS, POLICY)) else MAX_BODY
+        if scope["path"] == ENROLMENTS:
+            return MAX_ENROLMENT
+        try:
+            await judge(scope, self._region())
+        except Problem as problem:
+            await _throw_away(receive, STRANGERS_THROWN_AWAY)
+            problem.headers["Connection"] = "close"
+            raise
+        scope[KNOWN] = True  # since a moment ago
+        return MAX_BODY
 
 
 def _half_a_pair(body: bytes) -> bool:
@@ -252,16 +102,23 @@ async def _read(receive: Receive, most: int) -> bytes | None:
             return None
         chunk = message.get("body", b"")
         size += len(chunk)
-        if size <= most:
-            chunks.append(chunk)
-        if size > MOST_THROWN_AWAY or not message.get("more_body", False):
-            break
-    if size > most:
-        raise Problem(413, f"The body is larger than {most} bytes.", headers={"Connection": "close"})
-    return b"".join(chunks)
+        if size > most:
+            await _throw_away(receive, MOST_THROWN_AWAY if most > MAX_ENROLMENT else STRANGERS_THROWN_AWAY, message)
+            raise Problem(413, f"The body is larger than {most} bytes.", headers={"Connection": "close"})
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return b"".join(chunks)
 
 
-def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:
+async def _throw_away(receive: Receive, most: int, message: Message | None = None) -> None:
+    """Reads on to the end of the body, or until there were so many bytes; `message` is what was read of it last."""
+    size = 0
+    while size <= most and (message is None or message.get("more_body", False)):
+        message = await receive()
+        size += len(message.get("body", b""))
+
+
+def replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:
     """The body once more, then whatever else the client does."""
     parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -269,7 +126,3 @@ def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:
         return parts.pop() if parts else await receive()
 
     return again
-
-
-def _digest(*parts: bytes) -> str:
-    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()

@@ -11,8 +11,9 @@ from starlette.exceptions import HTTPException
 
 from controller.core.policy import PolicyError, PolicyInvalid
 from controller.core.refusals import Refused
+from controller.core.shapes import MAX_DEPTH
 from controller.db.trouble import Unavailable
-from controller.problems import FieldError, Problem, response
+from controller.problems import LONGEST_FIELD, MOST_ERRORS, FieldError, Problem, response
 from controller.trust.authority import AuthorityAway
 
 log = logging.getLogger(__name__)
@@ -57,13 +58,13 @@ def of_validation(error: RequestValidationError) -> Problem:
         reason = str(found[0].get("ctx", {}).get("error", "not JSON"))
         position = found[0]["loc"][-1]
         return Problem(400, f"The body is not JSON: {reason} at character {position}.")
-    errors = [FieldError(field=_field(e["loc"]), message=str(e["msg"])) for e in found]
+    errors = [FieldError(field=_field(e["loc"]), message=str(e["msg"])) for e in found[:MOST_ERRORS]]
     return Problem(422, "; ".join(f"{e.field}: {e.message}" for e in errors)[:1000], errors)
 
 
 def _field(location: tuple[Any, ...]) -> str:
     parts = location[1:] if location[0] in ("body", "query", "path", "header") and len(location) > 1 else location
-    return ".".join(str(part) for part in parts)
+    return ".".join(str(part)[:LONGEST_FIELD] for part in parts[:MAX_DEPTH])[:LONGEST_FIELD]
 
 
 def _of_http(error: HTTPException) -> Problem:

@@ -7,6 +7,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from controller.metrics import Metrics
 
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+"""Those that are counted by name. Each name that is counted stays, and a caller may make up any."""
+
 
 class Measured:
     """Streams are counted, not timed: they last as long as their client likes."""
@@ -31,7 +34,7 @@ class Measured:
             await self._app(scope, receive, note)
         finally:
             route = getattr(scope.get("route"), "path", "none")
-            metrics, method = self._metrics(), scope["method"] if status != 405 else "other"
+            metrics, method = self._metrics(), scope["method"] if scope["method"] in METHODS else "other"
             metrics.requests.labels(method, route, str(status)).inc()
             if not stream:
                 metrics.request_seconds.labels(method, route).observe(time.perf_counter() - started)

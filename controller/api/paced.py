@@ -8,10 +8,9 @@ import math
 import time
 from collections.abc import Callable
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from controller.api.access import TRUSTED, caller
+from controller.api.access import AGENTS, TRUSTED, bearer, caller
 from controller.connections import peer
 from controller.core.buckets import Buckets
 from controller.core.tokens import digest
@@ -62,10 +61,10 @@ class Paced:
         return 0.0
 
     async def _is_good(self, scope: Scope, key: str | None, now: float) -> bool:
-        if key is None or scope["path"].startswith("/api/v1/agent/"):
+        if key is None or scope["path"].startswith(AGENTS):
             return False
         try:
-            await caller(scope, self._region(), _secret(scope))
+            await caller(scope, self._region(), bearer(scope))
         except Unavailable:  # which is what will be answered, unless it was the administrator's
             return True
         except Problem:
@@ -77,10 +76,5 @@ class Paced:
         return True
 
     def _bearer(self, scope: Scope) -> str | None:
-        secret = _secret(scope)
+        secret = bearer(scope)
         return digest(secret) if secret else None
-
-
-def _secret(scope: Scope) -> str | None:
-    kind, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
-    return secret if kind.lower() == "bearer" else None

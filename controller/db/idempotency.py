@@ -1,25 +1,30 @@
 """Answers to requests that carried an Idempotency-Key, kept for a day so that a repetition gets the same one."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import LargeBinary, String, delete, update
+from sqlalchemy import Index, LargeBinary, String, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.db.base import NUMBER, Base, Time, now
 
 KEPT = timedelta(days=1)
+MOST, MOST_BYTES = 10_000, 64 * 2**20
+"""Of one caller: answers that are kept, the latest, and bytes of them."""
 
 
 class IdempotencyRow(Base):
-    """`key` is a digest of the caller's key, `request` of method, path and body. `status` is None while the first
-    request is under way at the replica that is `owner` (one run of its process); `generation` is that of the change it
-    has made by then."""
+    """`key` is a digest of the caller's key, `request` of method, path and body, `caller` of their name. `status` is
+    None while the first request is under way at the replica that is `owner` (one run of its process); `generation`
+    is that of the change it has made by then."""
 
     __tablename__ = "idempotency"
+    __table_args__ = (Index("ix_idempotency_caller", "caller", "at"),)
 
     key: Mapped[str] = mapped_column(String(64), primary_key=True)
     request: Mapped[str] = mapped_column(String(64))
+    caller: Mapped[str | None] = mapped_column(String(64))
     owner: Mapped[str | None] = mapped_column(String(32))
     generation: Mapped[int | None] = mapped_column(NUMBER)
     status: Mapped[int | None]
@@ -34,9 +39,9 @@ async def get(session: AsyncSession, key: str) -> IdempotencyRow | None:
     return await session.get(IdempotencyRow, key, populate_existing=True)
 
 
-def begin(session: AsyncSession, key: str, request: str, owner: str) -> None:
+def begin(session: AsyncSession, key: str, request: str, owner: str, caller: str) -> None:
     """Claims a key."""
-    session.add(IdempotencyRow(key=key, request=request, owner=owner))
+    session.add(IdempotencyRow(key=key, request=request, owner=owner, caller=caller))
 
 
 async def take(session: AsyncSession, key: str, giver: str | None, taker: str) -> bool:
@@ -68,5 +73,19 @@ async def forget(session: AsyncSession, key: str) -> None:
 
 
 async def prune(session: AsyncSession) -> None:
-    """Forgets answers older than KEPT."""
+    """Forgets answers older than KEPT, and those of each caller that are too many."""
     await session.execute(delete(IdempotencyRow).where(IdempotencyRow.at < now() - KEPT))
+    await trim(session)
+
+
+async def trim(session: AsyncSession, caller: str | None = None) -> None:
+    """Forgets the oldest answers beyond MOST and MOST_BYTES, of one caller or of each. Requests that are under way are
+    not forgotten."""
+    row = IdempotencyRow
+    window: dict[str, Any] = {"partition_by": row.caller, "order_by": (row.at.desc(), row.key)}
+    number = func.row_number().over(**window).label("number")
+    size = func.sum(func.coalesce(func.length(row.body), 0)).over(**window).label("size")
+    kept = select(row.key, number, size).where(row.status.is_not(None))
+    counted = (kept if caller is None else kept.where(row.caller == caller)).subquery()
+    much = select(counted.c.key).where(or_(counted.c.number > MOST, counted.c.size > MOST_BYTES))
+    await session.execute(delete(row).where(row.key.in_(much)))

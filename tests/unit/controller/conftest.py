@@ -25,11 +25,9 @@ from tests.postgres import Cluster
 from tests.unit.controller.copies import Copies
 from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.fake_routeserver import TOKEN, FakeRouteServer, fake_route_server, serving
-
-ADMIN = "an-admin-token-for-tests"
-
-PLAIN = httpx.create_ssl_context(verify=False)
-"""For clients that speak HTTP without TLS: they need not read whom to trust, which takes 60 ms."""
+from tests.unit.controller.listening import ADMIN as ADMIN
+from tests.unit.controller.listening import PLAIN as PLAIN
+from tests.unit.controller.listening import listen as listen
 
 
 @dataclass

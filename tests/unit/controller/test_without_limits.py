@@ -5,9 +5,8 @@ import asyncio
 import pytest
 
 from controller.api import bodies, heads
-from tests.unit.controller.test_limits import AGENT, BEARER, BOMBS, JSON, OPERATOR, PATHS, Listen, head, listen
-
-__all__ = ["listen"]
+from tests.unit.controller.listening import AGENT, BEARER, JSON, OPERATOR, Listen
+from tests.unit.controller.test_limits import BOMBS, PATHS, head
 
 NONE = {"peer_connections": 1000, "request_seconds": 600.0, "caller_rate": 0.0, "stranger_rate": 0.0}
 
