@@ -33,6 +33,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	for {
 		events, more := s.Engine.Events.After(seq)
+		_ = stream.SetWriteDeadline(time.Now().Add(writeTime)) // for what comes at once
 		for _, e := range events {
 			data, err := json.Marshal(e)
 			if err != nil {
@@ -51,6 +52,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-more:
 		case <-tick.C:
+			_ = stream.SetWriteDeadline(time.Now().Add(writeTime))
 			if _, err := fmt.Fprint(w, ": still here\n\n"); err != nil {
 				return
 			}

@@ -34,6 +34,7 @@ func peerMetrics(x *exposition, peers []sessionStatus) {
 				return float64(p.account.ASLoops + p.account.OriginLoops + p.account.Clusters)
 			}},
 		{"backlog", "gauge", "Routes that wait to be written to the peer.", func(p sessionStatus) float64 { return float64(p.Backlog) }},
+		{"routes_bytes", "gauge", "Memory that the routes of the peer take, as --max-bytes counts it.", func(p sessionStatus) float64 { return float64(p.Bytes) }},
 		{"routes_stale", "gauge", "Routes of the peer kept from before its session was lost.", func(p sessionStatus) float64 { return float64(p.Stale) }},
 		{"routes_long_lived_stale", "gauge", "Of the stale ones, those kept for longer than the restart time.", func(p sessionStatus) float64 { return float64(p.LongLived) }},
 		{"poisoned_sessions_total", "counter", "Sessions that the peer ended for routes that it was sent.", func(p sessionStatus) float64 { return float64(p.account.Poisoned) }},

@@ -20,6 +20,7 @@ type sessionStatus struct {
 	PrefixesIn  int        `json:"prefixes_in"`
 	PrefixesOut int        `json:"prefixes_out"`
 	Quarantined int        `json:"quarantined"`
+	Bytes       int        `json:"bytes"` // of memory that its routes take
 	Stale       int        `json:"stale"`
 	StaleUntil  *time.Time `json:"stale_until,omitempty"`
 	LongLived   int        `json:"long_lived"` // of the stale ones
@@ -42,7 +43,7 @@ func (s *Server) sessions() []sessionStatus {
 	for _, p := range s.Engine.PeerViews() {
 		st := sessionStatus{
 			Peer: p.Name, Address: p.Address, State: idle, Families: p.Families,
-			PrefixesIn: p.In, PrefixesOut: p.Out, Quarantined: p.Quarantined, Stale: p.Stale.Routes, LongLived: p.Stale.LongLived,
+			PrefixesIn: p.In, PrefixesOut: p.Out, Quarantined: p.Quarantined, Bytes: p.Account.Bytes, Stale: p.Stale.Routes, LongLived: p.Stale.LongLived,
 			account: p.Account, Held: p.Account.Held[engine.Poison] + p.Account.Held[engine.Suspected],
 		}
 		if until := p.Stale.Until.UTC(); !until.IsZero() {

@@ -33,6 +33,10 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	watcher := s.Engine.Watch(f)
+	if watcher == nil {
+		fail(w, http.StatusServiceUnavailable, "too-many", "", "too many streams of routes at once")
+		return
+	}
 	defer s.Engine.Unwatch(watcher)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
@@ -59,6 +63,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 				send("event: cut\ndata: {\"text\": \"cut off: the reader was too slow, changes were lost\"}\n\n")
 				return
 			}
+			watcher.Took(c)
 			data, err := json.Marshal(watchChange{c.At.UTC(), c.Kind, lookingglass.Describe(c.View)})
 			ok = err == nil && send("event: %s\ndata: %s\n\n", c.Kind, data)
 		}

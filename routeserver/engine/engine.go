@@ -28,6 +28,7 @@ type Config struct {
 	RouterID  [4]byte
 	ClusterID [4]byte
 	MaxRoutes int           // that one peer may announce; 0: no bound
+	MaxBytes  int           // of memory that one peer's routes may take; 0: no bound
 	LimitHold time.Duration // how long an endpoint over its limit stays in quarantine at least
 	StaleTime time.Duration // how long the routes of a peer that restarts are kept at most; 0: they are not
 
@@ -100,6 +101,7 @@ type Peer struct {
 
 	renewed    [wire.Families]map[string]struct{} // keys announced since the peer's enhanced refresh began; nil: there is none
 	refreshing [wire.Families]refreshing
+	near       [2]bool // its routes, their bytes have come near to what it may have
 
 	Opening Opening // does not change
 	Ending  Ending  // to be set before Down and Lose

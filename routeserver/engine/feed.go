@@ -22,7 +22,7 @@ const (
 	MarkerOut
 )
 
-// feedLimit bounds what waits for one reader, in entries and eighths of routes: some 60 MB at worst.
+// feedLimit bounds what waits for one reader, in entries, eighths of routes and half kilobytes of attributes: some 60 MB at worst.
 const feedLimit = 1 << 17
 
 // Opening is how a session came about.
@@ -135,6 +135,9 @@ func (f *Feed) add(entry Entry) {
 	entry.weight = 1
 	if b := entry.Batch; b != nil && b != f.last {
 		entry.weight += len(b.NLRIs) / 8
+		if a := b.Attributes; a != nil && (f.last == nil || a != f.last.Attributes) {
+			entry.weight += a.Bytes() / 512
+		}
 		f.last = b
 	}
 	f.append(entry)

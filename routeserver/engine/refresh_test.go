@@ -10,7 +10,7 @@ import (
 // in it.
 func taken(p *Peer, kind byte) (markers, routes int) {
 	for {
-		t, more := p.Queue.Take(false)
+		t, more := p.Queue.Take(true)
 		if !more {
 			return markers, routes
 		}

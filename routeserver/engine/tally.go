@@ -51,6 +51,7 @@ func (t *Tally) loop(a *wire.Attributes, routerID, cluster string) {
 // Sizes are the routes in a peer's tables.
 type Sizes struct {
 	In, Accepted, Out [wire.Families]int
+	Bytes             int // of memory that its routes take
 	Quarantined       map[rib.Reason]int
 	Held              map[string]int // routes that it is not sent, by the guard's verdict
 }
@@ -92,6 +93,7 @@ func (e *Engine) account(a *Account, all map[string]*Account) {
 	if in == nil {
 		return
 	}
+	a.Bytes = in.Bytes()
 	for _, g := range in.Groups() {
 		a.In[g.Family] += g.Len()
 		if g.Endpoint == "" {

@@ -56,10 +56,7 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 	for _, name := range u.Discarded {
 		e.Events.AddOften("attribute-discard", p.Name, name, fmt.Sprintf("UPDATE from %s: %s left out, since it is not well formed, there twice, or not this peer's to send", p.Name, name))
 	}
-	if n := in.Len(); e.MaxRoutes > 0 && n > e.MaxRoutes {
-		return &wire.Notification{Code: wire.Cease, Subcode: wire.MaxPrefixes, Text: fmt.Sprintf("more than %d routes", e.MaxRoutes)}
-	}
-	return nil
+	return e.bound(p, in)
 }
 
 // withdrawals takes out the routes that a peer withdraws. A route's key says which one is meant, whatever else its

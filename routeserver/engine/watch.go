@@ -4,14 +4,16 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"weft/routeserver/rib"
 	"weft/routeserver/wire"
 )
 
-// watchBuffer is how many changes wait for one reader.
-const watchBuffer = 16384
+// watchBuffer is how many changes wait for one reader, and watchBytes how many bytes of attributes with them; there may be so
+// many watchers at once.
+const watchBuffer, watchBytes, watchers = 16384, 16 << 20, 128
 
 // What happens to routes.
 const (
@@ -28,6 +30,7 @@ type RouteChange struct {
 	Kind string
 	At   time.Time
 	View View
+	size int64 // of its attributes, unless those of the change before are the same
 }
 
 // Watcher gets the changes of routes that fit its filter, in order. C is closed when its reader was too slow, after what
@@ -35,12 +38,21 @@ type RouteChange struct {
 type Watcher struct {
 	C      chan RouteChange
 	filter Filter
+	last   *wire.Attributes
+	held   atomic.Int64 // bytes that wait
 }
 
-// Watch begins to watch. Peer in the filter is the announcing PE or the recipient; Table and Limit mean nothing.
+// Took says that a change was taken from C.
+func (w *Watcher) Took(c RouteChange) { w.held.Add(-c.size) }
+
+// Watch begins to watch; nil: there are too many watchers. Peer in the filter is the announcing PE or the recipient; Table and
+// Limit mean nothing.
 func (e *Engine) Watch(f Filter) *Watcher {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if len(e.watchers) >= watchers {
+		return nil
+	}
 	w := &Watcher{C: make(chan RouteChange, watchBuffer), filter: f}
 	e.watchers[w] = struct{}{}
 	return w
@@ -73,7 +85,7 @@ func (e *Engine) inform(kind string, g *rib.Group, nlris []string, to, targets s
 	}
 	at := now()
 	for w := range e.watchers {
-		w.tell(e, g, RouteChange{kind, at, View{
+		w.tell(e, g, RouteChange{Kind: kind, At: at, View: View{
 			Table: AdjIn, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, To: to, Targets: targets,
 			Reason: g.Reason, Attributes: g.Attributes,
 		}}, nlris)
@@ -98,14 +110,20 @@ func (w *Watcher) tell(e *Engine, g *rib.Group, c RouteChange, nlris []string) {
 		if !f.carried(v.Family, nlri) || !e.about(f, g, nlri) {
 			continue
 		}
-		v.NLRI = nlri
-		select {
-		case w.C <- c:
-		default:
-			close(w.C)
-			delete(e.watchers, w)
-			return
+		v.NLRI, c.size = nlri, 0
+		if v.Attributes != w.last {
+			w.last, c.size = v.Attributes, int64(v.Attributes.Bytes())
 		}
+		if w.held.Add(c.size) <= watchBytes {
+			select {
+			case w.C <- c:
+				continue
+			default:
+			}
+		}
+		close(w.C)
+		delete(e.watchers, w)
+		return
 	}
 }
 

@@ -39,3 +39,43 @@ func TestASlowWatcherIsCutOff(t *testing.T) {
 	}
 	e.Unwatch(slow)
 }
+
+// A reader that takes nothing is cut off before the attributes that wait for it are more than a bound.
+func TestAWatcherHoldsNoMoreAttributesThanABound(t *testing.T) {
+	f := newFat(t, 1)
+	w := f.e.Watch(Filter{AnyFamily: true, AnyRT: true, Peer: f.from.Name})
+	held := 0
+	for n := range 1000 {
+		f.announce(t, f.message(n, 50_000))
+	}
+	for c := range w.C { // ends, since it was cut off
+		held += c.View.Attributes.Bytes()
+	}
+	if held > 3*watchBytes || held == 0 { // announced, and sent
+		t.Errorf("%d bytes waited", held)
+	}
+}
+
+// The same with a station of BMP.
+func TestAFeedHoldsNoMoreAttributesThanABound(t *testing.T) {
+	f := newFat(t, 1)
+	feed := f.e.Feed()
+	held := 0
+	for n := range 1500 {
+		f.announce(t, f.message(n, 60_000))
+		held = 0
+		for _, entry := range feed.entries {
+			if entry.Batch != nil && entry.Kind == RoutesIn {
+				held += entry.Batch.Attributes.Bytes()
+			}
+		}
+		if held > 72<<20 {
+			t.Fatalf("%d bytes wait after %d routes", held, n+1)
+		}
+	}
+	select {
+	case <-feed.Cut():
+	default:
+		t.Error("it was not cut off")
+	}
+}

@@ -3,7 +3,9 @@
 package out
 
 import (
+	"slices"
 	"sync"
+	"weak"
 
 	"weft/routeserver/wire"
 )
@@ -17,8 +19,12 @@ type Batch struct {
 	bytes      int // what it keeps in memory, without what is encoded
 
 	mu      sync.Mutex
-	encoded []encoding // by kind of recipient and number of route targets; nearly always one
+	encoded []*encoding              // by kind of recipient and number of route targets; nearly always one
+	passing []weak.Pointer[encoding] // the same with attributes that are long: there as long as a recipient is being written to
 }
+
+// slim is the length of attributes in bytes up to which a batch stays encoded for the next recipient.
+const slim = 1024
 
 type encoding struct {
 	kind           wire.Kind
@@ -54,32 +60,53 @@ func newBatch(f wire.Family, a *wire.Attributes, r wire.Reflection, nlris []stri
 // Encoded gives the batch's messages for a kind of recipient, each of them to be followed by route targets of the given length in bytes, and
 // the routes that do not fit into any.
 func (b *Batch) Encoded(k wire.Kind, targets int) (messages [][]byte, skipped []string) {
-	return b.messages(k, targets/8, true)
+	e := b.messages(k, targets/8, true)
+	return e.messages, e.skipped
 }
 
 // messages encodes the batch for a kind of recipient and this many route targets, once. Messages are at most 4096 bytes even where longer ones
 // were negotiated, so that they can be shared; extended (RFC 8654) are used for a route that needs it. skipped are
 // routes that do not fit (RFC 8654 section 5: they are not sent).
-func (b *Batch) messages(k wire.Kind, targets int, extended bool) (messages [][]byte, skipped []string) {
+func (b *Batch) messages(k wire.Kind, targets int, extended bool) *encoding {
 	limit := wire.MaxLength
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
 		e := b.lookup(k, targets, limit)
 		if len(e.skipped) == 0 || !extended || limit == wire.MaxExtended {
-			return e.messages, e.skipped
+			return e
 		}
 		limit = wire.MaxExtended
 	}
 }
 
 func (b *Batch) lookup(k wire.Kind, targets, limit int) *encoding {
-	for i := range b.encoded {
-		if e := &b.encoded[i]; e.kind == k && e.targets == targets && e.limit == limit {
+	for _, e := range b.encoded {
+		if e.is(k, targets, limit) {
 			return e
 		}
 	}
-	e := encoding{kind: k, targets: targets, limit: limit}
+	for _, passing := range b.passing {
+		if e := passing.Value(); e != nil && e.is(k, targets, limit) {
+			return e
+		}
+	}
+	e := b.encode(k, targets, limit)
+	if b.Attributes == nil || b.Attributes.Bytes() <= slim || len(e.messages) == 0 {
+		b.encoded = append(b.encoded, e)
+	} else {
+		b.passing = slices.DeleteFunc(b.passing, func(p weak.Pointer[encoding]) bool { return p.Value() == nil })
+		b.passing = append(b.passing, weak.Make(e))
+	}
+	return e
+}
+
+func (e *encoding) is(k wire.Kind, targets, limit int) bool {
+	return e.kind == k && e.targets == targets && e.limit == limit
+}
+
+func (b *Batch) encode(k wire.Kind, targets, limit int) *encoding {
+	e := &encoding{kind: k, targets: targets, limit: limit}
 	all := make([]byte, 0, b.size(limit))
 	var ends []int
 	if b.Attributes == nil {
@@ -92,8 +119,7 @@ func (b *Batch) lookup(k wire.Kind, targets, limit int) *encoding {
 		e.messages = append(e.messages, all[start:end:end])
 		start = end
 	}
-	b.encoded = append(b.encoded, e)
-	return &b.encoded[len(b.encoded)-1]
+	return e
 }
 
 // size estimates the bytes of all messages: what is encoded is kept, and is not to be twice as large as need be.

@@ -171,9 +171,10 @@ func (q *Queue) Backlog() int {
 // Taken is a part of a queue that is being written.
 type Taken struct {
 	Buffers              net.Buffers
-	Announced, Withdrawn int      // routes
-	Messages             int      // UPDATE messages
-	Skipped              []string // routes that do not fit into a message
+	Announced, Withdrawn int         // routes
+	Messages             int         // UPDATE messages
+	Skipped              []string    // routes that do not fit into a message
+	encodings            []*encoding // of Buffers, until they are written
 	upTo                 uint64
 	when                 time.Time
 }
@@ -211,6 +212,7 @@ func (q *Queue) Take(extended bool) (t Taken, ok bool) {
 	for _, i := range items {
 		t.add(i, q.Kind, extended)
 	}
+	clear(items) // the queue's memory lasts until it is empty
 	return t, n > 0
 }
 
@@ -219,7 +221,9 @@ func (t *Taken) add(i item, k wire.Kind, extended bool) {
 		t.Buffers = append(t.Buffers, i.message)
 		return
 	}
-	messages, skipped := i.batch.messages(k, len(i.targets)/8, extended)
+	e := i.batch.messages(k, len(i.targets)/8, extended)
+	t.encodings = append(t.encodings, e)
+	messages, skipped := e.messages, e.skipped
 	routes := len(i.batch.NLRIs) - len(skipped)
 	t.Messages += len(messages)
 	if i.batch.Attributes == nil {

@@ -55,6 +55,7 @@ type Route struct {
 	Group    *Group
 	slot     int // in Group.routes
 	Received int64
+	cost     int32 // bytes, as counted
 }
 
 // Sent says that a peer was sent a group's routes: with which route targets, and when that was decided.
@@ -77,6 +78,7 @@ type Group struct {
 	Twin       bool       // holds the routes of its attributes that are duplicates
 	Odd        Reason     // what is wrong with each of its routes by what it says itself; empty: nothing
 	Out        []Sent
+	in         *In // nil: it has no routes any more
 	routes     []*Route
 	whole      *out.Batch
 	gone       *out.Batch
@@ -137,6 +139,7 @@ func (g *Group) SetSent(peer, targets string, at time.Time) {
 		}
 		if targets == "" {
 			g.Out = append(g.Out[:i:i], g.Out[i+1:]...)
+			g.grow(-sentBytes)
 		} else {
 			g.Out[i].Targets, g.Out[i].At = targets, at
 		}
@@ -144,6 +147,7 @@ func (g *Group) SetSent(peer, targets string, at time.Time) {
 	}
 	if targets != "" {
 		g.Out = append(g.Out, Sent{peer, targets, at})
+		g.grow(sentBytes)
 	}
 }
 
@@ -159,6 +163,9 @@ func (g *Group) remove(r *Route) {
 	g.routes[r.slot].slot = r.slot
 	g.routes[last] = nil
 	g.routes = g.routes[:last]
+	if cap(g.routes) > 64 && last < cap(g.routes)/4 {
+		g.routes = append(make([]*Route, 0, 2*last), g.routes...)
+	}
 	r.Group = nil
 	g.changed()
 }

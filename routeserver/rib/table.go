@@ -15,6 +15,7 @@ type In struct {
 	Peer   string
 	routes [wire.Families]map[string]*Route
 	groups map[groupKey]*Group
+	bytes  int
 
 	replaced map[string][]string // label blocks, by key: versions of present routes that the peer has not withdrawn yet
 }
@@ -95,8 +96,9 @@ func (in *In) Groups() []*Group {
 func (in *In) Group(f wire.Family, a *wire.Attributes, twin bool, odd Reason) (g *Group, fresh bool) {
 	key := groupKey{f, *a, twin, odd}
 	if g = in.groups[key]; g == nil {
-		g = &Group{Peer: in.Peer, Family: f, Attributes: a, Scope: a.Scope(), LongLived: a.HasCommunity(wire.LongLivedStale), Twin: twin, Odd: odd}
+		g = &Group{Peer: in.Peer, Family: f, Attributes: a, Scope: a.Scope(), LongLived: a.HasCommunity(wire.LongLivedStale), Twin: twin, Odd: odd, in: in}
 		in.groups[key] = g
+		in.bytes += cost(a)
 		return g, true
 	}
 	return g, false
@@ -148,6 +150,7 @@ func (t *Table) Ins() map[string]*In { return t.in }
 // Put puts a route of a peer into one of the peer's groups, taking it out of the one it is in. The route may have got
 // another NLRI with the same key.
 func (t *Table) Put(in *In, key string, r *Route, g *Group) {
+	in.weigh(r)
 	switch old := r.Group; old {
 	case g:
 		g.changed()
@@ -168,8 +171,9 @@ func (t *Table) Put(in *In, key string, r *Route, g *Group) {
 func (t *Table) Remove(in *In, key string, r *Route) {
 	g := r.Group
 	delete(in.routes[g.Family], key)
+	in.forget(r)
 	if g.Family.Exact() {
-		delete(in.replaced, key)
+		in.remember(key, nil)
 	}
 	g.remove(r)
 	t.loads.add(g.Site, g.Family, r.NLRI, -1)
@@ -178,8 +182,10 @@ func (t *Table) Remove(in *In, key string, r *Route) {
 
 // Tidy takes a group out if it has no routes.
 func (t *Table) Tidy(in *In, g *Group) {
-	if g.Len() == 0 {
+	if g.Len() == 0 && g.in != nil {
 		t.unfile(g)
+		g.grow(-cost(g.Attributes) - sentBytes*len(g.Out))
+		g.in = nil
 		delete(in.groups, groupKey{g.Family, *g.Attributes, g.Twin, g.Odd})
 	}
 }

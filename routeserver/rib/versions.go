@@ -12,9 +12,6 @@ const mostVersions = 16
 // Replaced notes that a peer put another label block in the place of one with the same key. A peer that tells blocks apart
 // by the whole NLRI, as gobgp does, withdraws the old one after that.
 func (in *In) Replaced(key, old, present string) {
-	if in.replaced == nil {
-		in.replaced = map[string][]string{}
-	}
 	list := slices.DeleteFunc(in.replaced[key], func(nlri string) bool {
 		return wire.SameBlock(nlri, present) || wire.SameBlock(nlri, old)
 	})
@@ -24,7 +21,7 @@ func (in *In) Replaced(key, old, present string) {
 	if !wire.SameBlock(old, present) {
 		list = append(list, old)
 	}
-	in.replaced[key] = list
+	in.remember(key, list)
 }
 
 // Late says whether a withdrawal is that of a block that the peer replaced, once.
@@ -34,9 +31,27 @@ func (in *In) Late(key, nlri string) bool {
 	if i < 0 {
 		return false
 	}
-	in.replaced[key] = slices.Delete(list, i, i+1)
+	in.remember(key, slices.Delete(list, i, i+1))
 	return true
 }
 
 // Renew forgets the versions that were replaced: another session does not withdraw them.
-func (in *In) Renew() { in.replaced = nil }
+func (in *In) Renew() {
+	for key := range in.replaced {
+		in.remember(key, nil)
+	}
+	in.replaced = nil
+}
+
+// remember puts the replaced versions of a route in the place of those that were there.
+func (in *In) remember(key string, list []string) {
+	in.bytes += versionBytes * (len(list) - len(in.replaced[key]))
+	if len(list) == 0 {
+		delete(in.replaced, key)
+		return
+	}
+	if in.replaced == nil {
+		in.replaced = map[string][]string{}
+	}
+	in.replaced[key] = list
+}

@@ -47,15 +47,22 @@ func (u *update) mpUnreach(v []byte) error {
 	return err
 }
 
+// nlriRun is how many bytes of NLRIs that came together are in memory together.
+const nlriRun = 256
+
 // split cuts a field of NLRIs. One whose end cannot be found makes the rest unreadable, and then the routes that the
 // neighbour meant cannot be known: the session ends (RFC 7606 section 5.3). One with a wrong length is left out, and
 // the routes beside it are treated as withdrawn.
 func (u *update) split(family Family, buf []byte, withdrawn bool) ([]string, error) {
-	all := string(buf) // one allocation for all of them
 	format := &formats[family]
 	var nlris []string
-	for at := 0; at < len(all); {
+	run, start := "", 0 // NLRIs share their memory, but few: one that stays alone keeps it
+	for at := 0; at < len(buf); {
 		n, ok, skip := format.split(buf[at:])
+		if n > 0 && at+n > start+len(run) {
+			run, start = string(buf[at:min(len(buf), max(at+n, at+nlriRun))]), at
+		}
+		one := func() string { return run[at-start : at-start+n] }
 		switch {
 		case n == 0:
 			return nil, fatal(InvalidNetwork, "%s NLRI of an impossible length, or that runs over its attribute", family)
@@ -63,12 +70,12 @@ func (u *update) split(family Family, buf []byte, withdrawn bool) ([]string, err
 			u.Ignored++
 		case !ok:
 			u.malformed("%s NLRI of %d bytes is not well formed", family, n)
-		case format.labelled && !bottomed(all[at:]):
-			nlris = append(nlris, u.unbottomed(family, all[at:at+n], withdrawn)...)
+		case format.labelled && !bottomed(one()):
+			nlris = append(nlris, u.unbottomed(family, one(), withdrawn)...)
 		case format.canonical != nil:
-			nlris = append(nlris, format.canonical(all[at:at+n]))
+			nlris = append(nlris, format.canonical(one()))
 		default:
-			nlris = append(nlris, all[at:at+n])
+			nlris = append(nlris, one())
 		}
 		at += n
 	}

@@ -86,6 +86,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	settle := f.Duration("poison-settle", 5*time.Second, "`time` within which a PE that does not bear a route ends its session: what it was sent since then is suspected, and held back from it alone until it was tried; at most 15s; 0: off")
 	holdBack := f.Duration("poison-hold", time.Hour, "`time` for which a route is held back from a PE that ends its session for it, twice as long after each time in a row, at least 1m")
 	maxRoutes := f.Int("max-routes", 100000, "end the session of a peer that announces more `routes` than this; 0: no bound")
+	maxBytes := f.Int("max-bytes", 256<<20, "end the session of a peer whose routes take more `bytes` of memory than this; 0: no bound")
 	limitHold := f.Duration("limit-hold", 30*time.Second, "`time` for which an endpoint with more routes or MACs than it may have stays in quarantine at least, at most 1h")
 	var stations []string
 	f.Func("bmp", "tell the BMP station at `host:port` about sessions and routes (RFC 7854, RFC 8671); may be given several times", func(text string) error {
@@ -113,6 +114,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	o := &options{state: *state, passwords: *passwords, confirmWait: *wait, lease: *lease, twin: *twin, stations: stations}
 	o.engine.Name, o.engine.ASN, o.engine.MaxRoutes = *name, uint32(*asn), *maxRoutes
 	o.session.Active, o.session.HoldTime, o.session.ConnectRetry = *active, *hold, *retry
+	o.engine.MaxBytes = *maxBytes
 	o.session.IdleHold, o.session.ConnectRate, o.engine.LimitHold = *idle, *connects, *limitHold
 	o.engine.Settle, o.engine.HoldBack = *settle, *holdBack
 	o.session.RestartTime, o.session.Deferral, o.engine.StaleTime = *restart, *deferral, *stale
@@ -148,6 +150,8 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil, fmt.Errorf("--connect-retry %s is less than a second", *retry)
 	case *idle < 0 || *idle > time.Minute:
 		return nil, fmt.Errorf("--idle-hold %s is not between 0 and 1m", *idle)
+	case *maxRoutes < 0 || *maxBytes < 0:
+		return nil, fmt.Errorf("--max-routes %d and --max-bytes %d are not both 0 or more", *maxRoutes, *maxBytes)
 	case !(*connects >= 0 && *connects <= 1000):
 		return nil, fmt.Errorf("--connect-rate %g is not between 0 and 1000", *connects)
 	case *limitHold < 0 || *limitHold > time.Hour:
