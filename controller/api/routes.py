@@ -76,8 +76,9 @@ class Explanation(BaseModel):
 
 class Comparison(BaseModel):
     """One comparison per route server that could be asked, each with `route_server`. Of a PE: `compared` (routes) and
-    `differences`, of `kind` missing, unexpected or route-targets. Of two generations: `peers`, `endpoints`, `vcps`,
-    `members`, `routes`, `counts`; or `error` where a route server does not know one of them (any more)."""
+    `differences`, of `kind` missing, unexpected or route-targets; `withheld` are routes that do not fit into its
+    messages. Of two generations: `peers`, `endpoints`, `vcps`, `members`, `routes`, `counts`; or `error` where a route
+    server does not know one of them (any more)."""
 
     route_servers: list[Json]
     unreachable: list[str]
@@ -236,9 +237,10 @@ async def _compared(client: RouteServerClient, query: dict[str, str]) -> Json:
 async def watch(
     region: Running, still: Still, selected: Selected, route_server: NameFilter = None
 ) -> StreamingResponse:
-    """What happens to routes from now on: `announced`, `withdrawn`, `quarantined`, `sent`, `unsent`, each with
-    `route_server`. `watching`: a route server tells everything from now on. `lost`: it does not, until it is `watching`
-    again. `cut`: the reader was too slow, and has missed something."""
+    """What happens to routes from now on: `announced`, `withdrawn`, `quarantined`, `sent`, `unsent`, `withheld` (it
+    does not fit into a message that the PE takes), each with `route_server`. `watching`: a route server tells
+    everything from now on. `lost`: it does not, until it is `watching` again. `cut`: the reader was too slow, and
+    has missed something."""
     await _ask(region, route_server, lambda client: client.routes({**selected, "limit": "1"}))
     servers = [server for server in region.changes.route_servers if route_server in (None, server.name)]
     return streams.respond(streams.while_allowed(watching(servers, selected, region.stopping), still))

@@ -75,7 +75,13 @@ COLUMNS = {
     Table.ADJ_IN: [*COMMON, ("RT", at("rts")), ("NEXT HOP", at("next_hop"))],
     Table.QUARANTINE: [*COMMON, ("RT", at("rts")), ("REASON", at("reason"))],
     Table.POOLS: [("VCP", at("pool")), *COMMON, ("RT", at("rts")), ("NEXT HOP", at("next_hop"))],
-    Table.ADJ_OUT: [*COMMON, ("TO", at("to")), ("RT", at("rts")), ("NEXT HOP", at("next_hop"))],
+    Table.ADJ_OUT: [
+        *COMMON,
+        ("TO", at("to")),
+        ("RT", at("rts")),
+        ("NEXT HOP", at("next_hop")),
+        ("WITHHELD", at("withheld")),
+    ],
 }
 
 
@@ -174,6 +180,8 @@ def diff(
             away = "" if server["session"] else " (no session)"
             counts = f"{server['compared']} routes compared, {len(server['differences'])} differ"
             say(f"{plain(server['route_server'])}: generation {server['generation']}, {counts}{away}")
+            for kept in server.get("withheld") or []:
+                say(f"  not sent: {plain(kept['nlri'])} of {plain(kept['peer'])} ({plain(kept['reason'])})")
         if found:
             rows(found, DIFFERENCES, "")
     _unreachable(answer)
@@ -208,7 +216,8 @@ def _change(change: dict[str, Any]) -> str:
     if "nlri" not in change:
         return f"{'':<12} {what} {plain(change.get('text') or '')}".rstrip(" -")
     way = f"{plain(change['peer'])} > {plain(change['to'])}" if change.get("to") else plain(change["peer"])
-    reason = f" ({plain(change['reason'])})" if change.get("reason") else ""
+    why = change.get("reason") or change.get("withheld")
+    reason = f" ({plain(why)})" if why else ""
     clock = str(change.get("at"))[11:23].rstrip("Z")
     return f"{clock:<12} {what} {way:<16} {plain(change['nlri'])}  rt {plain(change['rts'])}{reason}"
 

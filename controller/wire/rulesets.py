@@ -138,11 +138,13 @@ class Change(Message):
 
 class PeerReceipt(Message):
     """What one PE was sent. `written_us` is the time from the start of the transaction until the last of it was
-    handed to the kernel's socket; None when the session is down or the peer was still behind when the reply left."""
+    handed to the kernel's socket; None when the session is down or the peer was still behind when the reply left.
+    `withheld` counts routes that it is to have and that do not fit into a message that it takes (RFC 8654)."""
 
     peer: str
     announced: int
     withdrawn: int
+    withheld: int = 0
     written_us: int | None
 
 

@@ -76,6 +76,8 @@ func familyMetrics(x *exposition, peers []sessionStatus) {
 		{"routes_in", "gauge", "Routes that the peer announced: its Adj-RIB-In.", func(a *engine.Account, f wire.Family) float64 { return float64(a.In[f]) }},
 		{"routes_accepted", "gauge", "Of these, those that are not in quarantine.", func(a *engine.Account, f wire.Family) float64 { return float64(a.Accepted[f]) }},
 		{"routes_out", "gauge", "Routes that the peer was sent: its Adj-RIB-Out.", func(a *engine.Account, f wire.Family) float64 { return float64(a.Out[f]) }},
+		{"routes_withheld", "gauge", "Routes that the peer is to have and is not sent, since they do not fit into a message that it takes.",
+			func(a *engine.Account, f wire.Family) float64 { return float64(a.Withheld[f]) }},
 		{"routes_announced_total", "counter", "Announcements of routes by the peer.", func(a *engine.Account, f wire.Family) float64 { return float64(a.Families[f].Announced) }},
 		{"routes_withdrawn_total", "counter", "Withdrawals of routes by the peer.", func(a *engine.Account, f wire.Family) float64 { return float64(a.Families[f].Withdrawn) }},
 		{"routes_sent_total", "counter", "Announcements of routes to the peer.", func(a *engine.Account, f wire.Family) float64 { return float64(a.Families[f].SentAnnounced) }},

@@ -109,7 +109,7 @@ func (e *Engine) between(p *Peer, after, upTo time.Time) (list []recent) {
 						decided = max(decided, at.UnixNano())
 					}
 				}
-				if !after.IsZero() && decided <= after.UnixNano() || decided > upTo.UnixNano() || e.heldBack(p, g, r.NLRI) != nil {
+				if !after.IsZero() && decided <= after.UnixNano() || decided > upTo.UnixNano() || !s.Has(r.NLRI) || e.heldBack(p, g, r.NLRI) != nil {
 					continue
 				}
 				list = append(list, recent{suspect{routeName{g.Family, r.NLRI}, g.Peer, g.Endpoint}, g, decided})

@@ -113,9 +113,9 @@ func (e *Engine) copyOut(f *Feed) int {
 				at = last
 			}
 		}
-		sent := b.NLRIs
+		sent, _ := rib.Part(b.NLRIs, s.Room)
 		if p.guard != nil {
-			sent, _ = e.split(p, g, b.NLRIs)
+			sent, _ = e.split(p, g, sent)
 		}
 		if len(sent) > 0 {
 			f.append(Entry{Kind: RoutesOut, Peer: p, Batch: part(b, sent), Targets: s.Targets, At: at})

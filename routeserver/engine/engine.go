@@ -98,6 +98,7 @@ type Peer struct {
 	restart  wire.Restart
 	tally    *Tally
 	guard    *guard // nil: it bears all that it is sent
+	extended bool   // it takes extended messages (RFC 8654)
 
 	renewed    [wire.Families]map[string]struct{} // keys announced since the peer's enhanced refresh began; nil: there is none
 	refreshing [wire.Families]refreshing

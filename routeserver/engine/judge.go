@@ -158,7 +158,7 @@ func (e *Engine) aside(in *rib.In, f wire.Family, a *wire.Attributes, odd rib.Re
 	e.table.Judge(g, site, reason)
 	if g.Endpoint != "" {
 		for peer, targets := range e.recipients(e.set, g) {
-			g.SetSent(peer, targets, now())
+			g.SetSent(e.sending(peer, g, targets))
 		}
 	}
 	return g

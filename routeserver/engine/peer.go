@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weft/routeserver/out"
+	"weft/routeserver/rib"
 	"weft/routeserver/ruleset"
 	"weft/routeserver/wire"
 )
@@ -31,7 +32,7 @@ func (e *Engine) Establish(peer ruleset.Peer, open *wire.Open, opening Opening) 
 	}
 	p := &Peer{
 		Name: name, ID: open.ID, Families: open.Families, Queue: out.NewQueue(), Since: now(), config: peer, restart: open.Restart,
-		Opening: opening, tally: e.tally(name),
+		Opening: opening, tally: e.tally(name), extended: open.Extended,
 	}
 	p.Queue.Kind = e.Neighbour(peer, open).Kind()
 	e.peers[name] = p
@@ -108,7 +109,7 @@ func (e *Engine) down(p *Peer, why string, graceful bool) (complete bool) {
 	e.accuse(p, why)
 	for endpoint := range e.sources(p.Name) {
 		for g := range e.table.Endpoint(endpoint) {
-			g.SetSent(p.Name, "", now())
+			g.SetSent(rib.Sent{Peer: p.Name})
 		}
 	}
 	kept := e.keep(p, graceful)

@@ -15,7 +15,8 @@ type PeerReceipt struct {
 	Peer          string `json:"peer"`
 	Announced     int    `json:"announced"`
 	Withdrawn     int    `json:"withdrawn"`
-	Held          int    `json:"held,omitempty"` // routes that it does not bear, and was not sent
+	Held          int    `json:"held,omitempty"`     // routes that it does not bear, and was not sent
+	Withheld      int    `json:"withheld,omitempty"` // announcements that do not fit into a message that the peer takes
 	WrittenMicros *int64 `json:"written_us"`
 }
 
@@ -46,9 +47,12 @@ func (t *transaction) lines() []PeerReceipt {
 	names := maps.Clone(t.announced)
 	maps.Copy(names, t.withdrawn)
 	maps.Copy(names, t.held)
+	maps.Copy(names, t.withheld)
 	lines := []PeerReceipt{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		lines = append(lines, PeerReceipt{Peer: name, Announced: t.announced[name], Withdrawn: t.withdrawn[name], Held: t.held[name]})
+		lines = append(lines, PeerReceipt{
+			Peer: name, Announced: t.announced[name], Withdrawn: t.withdrawn[name], Held: t.held[name], Withheld: t.withheld[name],
+		})
 	}
 	return lines
 }
@@ -103,13 +107,11 @@ func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 		}
 		for _, sent := range s.group.Out {
 			if s.desired[sent.Peer] == "" {
-				e.foreseeWithdrawal(t, sent.Peer, s.group)
+				e.rehearseFor(t, s.group, sent.Peer, "")
 			}
 		}
 		for peer, targets := range s.desired {
-			if was, _ := s.group.SentTo(peer); was.Targets != targets {
-				e.foresee(t, peer, s.group)
-			}
+			e.rehearseFor(t, s.group, peer, targets)
 		}
 	}
 	judged := map[string]bool{}
@@ -118,15 +120,10 @@ func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 	}
 	for _, pair := range delta.Pairs {
 		for g := range e.table.Endpoint(pair.Endpoint) {
-			was, sent := g.SentTo(pair.Peer)
-			targets := e.wanted(pair.Peer, g, pair.Targets)
-			switch gone := next.Site(pair.Endpoint) == nil || judged[pair.Endpoint] && !e.stays(next, pair.Endpoint, g); {
-			case gone || was.Targets == targets:
-			case targets == "" && sent:
-				e.foreseeWithdrawal(t, pair.Peer, g)
-			case targets != "":
-				e.foresee(t, pair.Peer, g)
+			if next.Site(pair.Endpoint) == nil || judged[pair.Endpoint] && !e.stays(next, pair.Endpoint, g) {
+				continue
 			}
+			e.rehearseFor(t, g, pair.Peer, e.wanted(pair.Peer, g, pair.Targets))
 		}
 	}
 	r := &Receipt{RouteServer: e.Name, Generation: next.Generation, Previous: e.set.Generation, Peers: t.lines(), DryRun: true}
@@ -138,4 +135,28 @@ func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 func (e *Engine) stays(next *ruleset.Set, endpoint string, g *rib.Group) bool {
 	site, reason := e.judge(next, g)
 	return reason == "" && site == endpoint
+}
+
+// rehearseFor counts what a peer would be sent of a group with other route targets, as retarget does it.
+func (e *Engine) rehearseFor(t *transaction, g *rib.Group, peer, targets string) {
+	was, _ := g.SentTo(peer)
+	if was.Targets == targets {
+		return
+	}
+	s, nlris := e.sending(peer, g, targets), g.NLRIs()
+	gone, _ := rib.Part(nlris, was.Room)
+	_, gone = rib.Part(gone, s.Room)
+	e.foreseeWithdrawal(t, peer, g, gone)
+	if targets != "" {
+		fit, rest := rib.Part(nlris, s.Room)
+		e.foresee(t, peer, g, fit)
+		count(t.withheld, peer, len(rest))
+	}
+}
+
+// count adds what there is of something.
+func count(to map[string]int, peer string, n int) {
+	if n > 0 {
+		to[peer] += n
+	}
 }

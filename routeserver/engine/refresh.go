@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"weft/routeserver/rib"
 	"weft/routeserver/wire"
 )
 
@@ -96,7 +97,10 @@ func (e *Engine) resend(p *Peer, f wire.Family) {
 	for endpoint := range e.sources(p.Name) {
 		for g := range e.table.Endpoint(endpoint) {
 			if s, sent := g.SentTo(p.Name); sent && g.Family == f {
-				e.announce(nil, p.Name, g.Whole(e.reflection(g.Peer)), s.Targets, true)
+				b := g.Whole(e.reflection(g.Peer))
+				if fit, _ := rib.Part(b.NLRIs, s.Room); len(fit) > 0 {
+					e.announce(nil, p.Name, part(b, fit), s.Targets, true)
+				}
 			}
 		}
 	}

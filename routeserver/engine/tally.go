@@ -51,7 +51,8 @@ func (t *Tally) loop(a *wire.Attributes, routerID, cluster string) {
 // Sizes are the routes in a peer's tables.
 type Sizes struct {
 	In, Accepted, Out [wire.Families]int
-	Bytes             int // of memory that its routes take
+	Bytes             int                // of memory that its routes take
+	Withheld          [wire.Families]int // that it is to have and that do not fit into its messages
 	Quarantined       map[rib.Reason]int
 	Held              map[string]int // routes that it is not sent, by the guard's verdict
 }
@@ -103,7 +104,9 @@ func (e *Engine) account(a *Account, all map[string]*Account) {
 		}
 		for _, s := range g.Out {
 			if to := all[s.Peer]; to != nil {
-				to.Out[g.Family] += g.Len()
+				n := g.Count(s)
+				to.Out[g.Family] += n
+				to.Withheld[g.Family] += g.Len() - n
 			}
 		}
 	}

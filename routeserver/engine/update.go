@@ -158,8 +158,12 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 			if old.Twin {
 				e.table.Unwait(f, key, r)
 			}
-			if f.Exact() && r.NLRI != nlri {
+			switch {
+			case r.NLRI == nlri:
+			case f.Exact():
 				in.Replaced(key, r.NLRI, nlri)
+				fallthrough
+			case len(r.NLRI) != len(nlri): // the one may fit into messages into which the other does not
 				m.move(r.NLRI, old, nil)
 				m.note(in.Peer, f, nil, r.NLRI)
 				old = nil

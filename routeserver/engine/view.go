@@ -43,11 +43,15 @@ type View struct {
 	Reason         rib.Reason
 	Attributes     *wire.Attributes
 	Received       time.Time
-	Sent           time.Time // zero if it is not written yet
+	Sent           time.Time // zero if it is not written yet, or withheld
+	Withheld       string    // why a route that is to be sent is not: MessageSize; adj-out only
 	StaleUntil     time.Time // when it goes, being from before its peer's session was lost; zero: it is not
 	LongLived      bool      // it carries LLGR_STALE: such routes are the least preferred
 	Held           *HeldBack // adj-out only: it would be sent, but the recipient does not bear it
 }
+
+// MessageSize is why a route is withheld that does not fit into a message that its recipient takes.
+const MessageSize = "message-size"
 
 // Select lists routes, sorted by peer, endpoint and NLRI. more says that there are others beyond the limit.
 func (e *Engine) Select(f Filter) (views []View, more bool) {
@@ -165,7 +169,9 @@ func (e *Engine) sent(g *rib.Group, r *rib.Route, s rib.Sent) View {
 		if v.Held = e.heldBack(p, g, r.NLRI); v.Held != nil {
 			return v
 		}
-		if at, ok := p.Queue.WrittenAt(decided); ok {
+		if at, ok := p.Queue.WrittenAt(decided); !s.Has(r.NLRI) {
+			v.Withheld = MessageSize
+		} else if ok {
 			v.Sent = at
 		}
 	}
@@ -231,9 +237,10 @@ type Path struct {
 	ToASN                  uint32    // of the recipient's PE
 	ToExternal             bool      // which is not ours
 	ToLongLived            bool      // it knows what LLGR_STALE means
-	Barred                 time.Time // until then, the recipient's PE gets none of the announcing one's routes
+	ToLongest              int       // the most bytes of a message that it takes
 	Constrains             bool      // the recipient's PE asks for route targets
 	Wanted                 string    // those of Targets that it asked for
+	Barred                 time.Time // until then, the recipient's PE gets none of the announcing one's routes
 	FromUnknown, ToUnknown bool
 	Generation             uint64
 }
@@ -259,6 +266,7 @@ func (e *Engine) Path(from, to string) Path {
 		if s.guard != nil {
 			p.Barred = s.guard.sources[a.Peer]
 		}
+		p.ToLongest = s.longest()
 		p.Constrains, p.Wanted = s.membership != nil, s.narrow(p.Targets)
 	}
 	present := map[string]bool{}

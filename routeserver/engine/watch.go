@@ -23,6 +23,7 @@ const (
 	SentTo      = "sent"        // queued for a PE, for the first time or with other attributes or route targets
 	HeldFrom    = "held"        // not sent to a PE that does not bear it
 	Unsent      = "unsent"      // its withdrawal is queued for a PE
+	Withheld    = "withheld"    // it does not fit into a message that a PE takes, and is not sent
 )
 
 // RouteChange is one thing that happened to one route.
@@ -94,6 +95,9 @@ func (e *Engine) inform(kind string, g *rib.Group, nlris []string, to, targets s
 
 func (w *Watcher) tell(e *Engine, g *rib.Group, c RouteChange, nlris []string) {
 	f, v := &w.filter, &c.View
+	if c.Kind == Withheld {
+		v.Withheld = MessageSize
+	}
 	if c.View.To != "" {
 		v.Table = AdjOut
 	} else {

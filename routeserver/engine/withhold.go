@@ -93,7 +93,7 @@ func (e *Engine) offer(p *Peer, s routeName) {
 	if r == nil || r.NLRI != s.nlri || r.Group.Endpoint == "" {
 		return
 	}
-	if sent, ok := r.Group.SentTo(p.Name); ok {
+	if sent, ok := r.Group.SentTo(p.Name); ok && sent.Has(s.nlri) {
 		p.guard.offered(s)
 		e.announce(nil, p.Name, out.Announce(s.family, r.Group.Attributes, e.reflection(r.Group.Peer), []string{s.nlri}), sent.Targets, false)
 		e.tell(SentTo, r.Group, []string{s.nlri}, p.Name, sent.Targets)
@@ -130,15 +130,15 @@ func (e *Engine) split(p *Peer, g *rib.Group, nlris []string) (sent, held []stri
 	return sent, held
 }
 
-// foresee counts what a peer would be sent of a group.
-func (e *Engine) foresee(t *transaction, peer string, g *rib.Group) {
+// foresee counts what a peer would be sent of some of a group's routes.
+func (e *Engine) foresee(t *transaction, peer string, g *rib.Group, nlris []string) {
 	p := e.peers[peer]
 	if p == nil || p.guard == nil {
-		t.announced[peer] += g.Len()
+		count(t.announced, peer, len(nlris))
 		return
 	}
 	b := g.Whole(e.reflection(g.Peer))
-	for _, nlri := range b.NLRIs {
+	for _, nlri := range nlris {
 		if _, blocked := e.blocked(p, b, nlri); blocked {
 			t.held[peer]++
 		} else {
@@ -147,8 +147,8 @@ func (e *Engine) foresee(t *transaction, peer string, g *rib.Group) {
 	}
 }
 
-// foreseeWithdrawal counts what would be withdrawn of a group from a peer.
-func (e *Engine) foreseeWithdrawal(t *transaction, peer string, g *rib.Group) {
-	sent, _ := e.split(e.peers[peer], g, g.NLRIs())
-	t.withdrawn[peer] += len(sent)
+// foreseeWithdrawal counts what would be withdrawn from a peer of some of a group's routes.
+func (e *Engine) foreseeWithdrawal(t *transaction, peer string, g *rib.Group, nlris []string) {
+	sent, _ := e.split(e.peers[peer], g, nlris)
+	count(t.withdrawn, peer, len(sent))
 }

@@ -20,6 +20,14 @@ type Difference struct {
 	Found    []string `json:"found"` // route targets
 }
 
+// Withheld is a route that a peer is to have by the rule set and cannot be sent, and why.
+type Withheld struct {
+	Family string `json:"family"`
+	NLRI   string `json:"nlri"`
+	Peer   string `json:"peer"` // that announced it
+	Reason string `json:"reason"`
+}
+
 // PeerDiff compares a peer's Adj-RIB-Out with what the rule set and the announcements say.
 type PeerDiff struct {
 	Peer        string       `json:"peer"`
@@ -29,6 +37,7 @@ type PeerDiff struct {
 	Compared    int          `json:"compared"` // routes that are to be there, or are
 	Differences []Difference `json:"differences"`
 	Held        []Difference `json:"held"` // what the peer is not sent by the poison-route guard
+	Withheld    []Withheld   `json:"withheld"`
 }
 
 // place is a route of one PE; there are several PEs in a fight over a key.
@@ -41,7 +50,7 @@ type place struct {
 // is to have; it shares no rule with the engine. Where several PEs announce one key and none owns its route
 // distinguisher, the first has it; which one that was is not known here, so any one of them is right.
 func DiffPeer(s engine.Snapshot, peer string) PeerDiff {
-	d := PeerDiff{Peer: peer, At: s.At, Generation: s.Set.Generation, Session: s.Up, Differences: []Difference{}, Held: []Difference{}}
+	d := PeerDiff{Peer: peer, At: s.At, Generation: s.Set.Generation, Session: s.Up, Differences: []Difference{}, Held: []Difference{}, Withheld: []Withheld{}}
 	found, held := map[place][]string{}, map[place]bool{}
 	for _, v := range s.Out {
 		at := place{v.Family, v.NLRI, v.Peer}
@@ -51,10 +60,14 @@ func DiffPeer(s engine.Snapshot, peer string) PeerDiff {
 	for _, rivals := range m.rivals() {
 		chosen := slices.IndexFunc(rivals, func(c claim) bool { _, there := found[c.place]; return there })
 		if chosen < 0 { // then it is one that is not for this peer
-			chosen = slices.IndexFunc(rivals, func(c claim) bool { return len(m.targets(c)) == 0 })
+			chosen = slices.IndexFunc(rivals, func(c claim) bool { return len(m.targets(c)) == 0 || !m.fits(c) })
 		}
 		c := rivals[max(chosen, 0)]
 		want := m.targets(c)
+		if len(want) > 0 && !m.fits(c) {
+			d.Withheld = append(d.Withheld, Withheld{c.family.String(), c.family.Text(c.nlri), c.peer, engine.MessageSize})
+			want = nil
+		}
 		have := found[c.place]
 		delete(found, c.place)
 		if len(want) == 0 && len(have) == 0 {
@@ -71,6 +84,9 @@ func DiffPeer(s engine.Snapshot, peer string) PeerDiff {
 		d.Compared++
 		d.compare(p, nil, have)
 	}
+	slices.SortFunc(d.Withheld, func(a, b Withheld) int {
+		return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Family, b.Family), cmp.Compare(a.NLRI, b.NLRI))
+	})
 	inOrder(d.Differences)
 	inOrder(d.Held)
 	return d
@@ -113,9 +129,9 @@ type model struct {
 // claim is a route that may be accepted, and the endpoint whose it would be.
 type claim struct {
 	place
-	endpoint  ruleset.Endpoint
-	scope     wire.Scope
-	longLived bool // stale
+	endpoint   ruleset.Endpoint
+	attributes *wire.Attributes
+	longLived  bool // stale
 }
 
 // rivals gives, per key, the routes that may have it: the one whose endpoint owns the route distinguisher, else all that are
@@ -142,7 +158,7 @@ func (m *model) rivals() map[string][]claim {
 		} else if load.add(e.Name, v); !route {
 			continue
 		}
-		claims = append(claims, claim{place{v.Family, v.NLRI, v.Peer}, e, v.Attributes.Scope(), v.LongLived})
+		claims = append(claims, claim{place{v.Family, v.NLRI, v.Peer}, e, v.Attributes, v.LongLived})
 	}
 	rivals, owned := map[string][]claim{}, map[string]bool{}
 	for _, c := range claims {
@@ -168,7 +184,7 @@ func (m *model) rivals() map[string][]claim {
 // targets are the route targets with which the peer is to have a route.
 func (m *model) targets(c claim) []string {
 	s := m.snapshot
-	if !s.Up || !s.Families[c.family] || !c.scope.Reaches(s.External) || c.longLived && !s.LongLived {
+	if !s.Up || !s.Families[c.family] || !c.attributes.Scope().Reaches(s.Kind.External) || c.longLived && !s.LongLived {
 		return nil
 	}
 	e := c.endpoint
@@ -183,6 +199,16 @@ func (m *model) targets(c claim) []string {
 	}
 	m.memo[e.Name] = list
 	return slices.Clone(list)
+}
+
+// fits says whether a route that the peer is to have can be written into a message that it takes.
+func (m *model) fits(c claim) bool {
+	s, targets := m.snapshot, len(m.targets(c))
+	if a := c.attributes; 3*(len(a.Path)+len(a.ClusterList)+len(a.Communities))+8*targets+len(c.nlri) < s.Longest/2 {
+		return true // as nearly always
+	}
+	_, _, skipped := c.attributes.AppendAnnouncements(nil, c.family, []string{c.nlri}, s.Added[c.peer], s.Kind, targets, s.Longest)
+	return len(skipped) == 0
 }
 
 func (m *model) together(a, b string) bool {

@@ -170,6 +170,10 @@ func accepted(p *engine.Path, v engine.View, from, to string) RouteExplanation {
 		x.Verdict = heldBack
 		return x
 	}
+	if copied.Withheld != "" {
+		add("fits", false, time.Time{}, "it does not fit into a message that %s takes (%d bytes, RFC 8654); an older version was withdrawn", p.ToPeer, p.ToLongest)
+		return x
+	}
 	if !add("sent", !copied.Sent.IsZero(), copied.Sent, "%s", deliver(p, copied)) {
 		return x
 	}

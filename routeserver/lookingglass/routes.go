@@ -25,7 +25,8 @@ type Route struct {
 	ReceivedAt *time.Time     `json:"received_at"`
 	SentAt     *time.Time     `json:"sent_at,omitempty"`
 	Reason     string         `json:"reason,omitempty"`
-	Stale      bool           `json:"stale,omitempty"` // from before the peer's session was lost
+	Withheld   string         `json:"withheld,omitempty"` // why it is not sent though it is to be: message-size
+	Stale      bool           `json:"stale,omitempty"`    // from before the peer's session was lost
 	StaleUntil *time.Time     `json:"stale_until,omitempty"`
 	LongLived  bool           `json:"long_lived,omitempty"` // stale for long: the least preferred
 	Held       *HeldBack      `json:"held,omitempty"`       // adj-out: it is not sent
@@ -39,7 +40,7 @@ func Describe(v engine.View) Route {
 		Table: v.Table, Family: v.Family.String(), NLRI: v.Family.Text(v.NLRI),
 		Key: hex.EncodeToString([]byte(v.Family.Key(v.NLRI))), Endpoint: v.Endpoint, Peer: v.Peer, To: v.To, Pool: v.Pool,
 		RD: v.Family.Distinguisher(v.NLRI), RTs: targets(v.Targets), NextHop: v.Attributes.Hop(),
-		ReceivedAt: moment(v.Received), SentAt: moment(v.Sent), Reason: string(v.Reason), Stale: !v.StaleUntil.IsZero(), StaleUntil: moment(v.StaleUntil), LongLived: v.LongLived,
+		ReceivedAt: moment(v.Received), SentAt: moment(v.Sent), Withheld: v.Withheld, Reason: string(v.Reason), Stale: !v.StaleUntil.IsZero(), StaleUntil: moment(v.StaleUntil), LongLived: v.LongLived,
 		Attributes: v.Attributes.Describe(), Details: v.Family.Fields(v.NLRI),
 	}
 	if v.Held != nil {

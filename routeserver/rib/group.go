@@ -58,11 +58,38 @@ type Route struct {
 	cost     int32 // bytes, as counted
 }
 
-// Sent says that a peer was sent a group's routes: with which route targets, and when that was decided.
+// Sent says that a peer was sent a group's routes: with which route targets, and when that was decided. Room is how long an
+// NLRI may be to fit into the peer's messages; routes with longer ones are not sent (RFC 8654 section 4).
 type Sent struct {
 	Peer    string
 	Targets string
+	Room    int
 	At      time.Time
+}
+
+// Has says whether a route is among those that were sent.
+func (s Sent) Has(nlri string) bool { return len(nlri) <= s.Room }
+
+// Part gives those of some NLRIs for which there is room, and the others.
+func Part(nlris []string, room int) (fit, rest []string) {
+	if room <= 0 {
+		return nil, nlris
+	}
+	for i, nlri := range nlris {
+		if len(nlri) <= room {
+			continue
+		}
+		fit = slices.Clone(nlris[:i]) // nearly never
+		for _, nlri := range nlris[i:] {
+			if len(nlri) <= room {
+				fit = append(fit, nlri)
+			} else {
+				rest = append(rest, nlri)
+			}
+		}
+		return fit, rest
+	}
+	return nlris, nil
 }
 
 // Group is routes of one peer with the same attributes, and with the same thing wrong with each of them.
@@ -132,23 +159,37 @@ func (g *Group) SentTo(peer string) (Sent, bool) {
 }
 
 // SetSent records what a peer was sent; without targets, that it was sent a withdrawal.
-func (g *Group) SetSent(peer, targets string, at time.Time) {
+func (g *Group) SetSent(sent Sent) {
 	for i := range g.Out {
-		if g.Out[i].Peer != peer {
+		if g.Out[i].Peer != sent.Peer {
 			continue
 		}
-		if targets == "" {
+		if sent.Targets == "" {
 			g.Out = append(g.Out[:i:i], g.Out[i+1:]...)
 			g.grow(-sentBytes)
 		} else {
-			g.Out[i].Targets, g.Out[i].At = targets, at
+			g.Out[i] = sent
 		}
 		return
 	}
-	if targets != "" {
-		g.Out = append(g.Out, Sent{peer, targets, at})
+	if sent.Targets != "" {
+		g.Out = append(g.Out, sent)
 		g.grow(sentBytes)
 	}
+}
+
+// Count is how many of the routes a peer was sent; the others do not fit into its messages.
+func (g *Group) Count(sent Sent) int {
+	if g.Family.Holds(sent.Room) {
+		return g.Len()
+	}
+	n := 0
+	for _, r := range g.routes {
+		if sent.Has(r.NLRI) {
+			n++
+		}
+	}
+	return n
 }
 
 func (g *Group) add(r *Route) {

@@ -34,7 +34,7 @@ func (a *Attributes) Equal(b *Attributes) bool { return *a == *b }
 // recipient's route targets can be shared between recipients.
 func (a *Attributes) AppendAnnouncements(dst []byte, f Family, nlris []string, r Reflection, k Kind, targets, limit int) (all []byte, ends []int, skipped []string) {
 	tail := a.tail(r, k, targets)
-	fixed := HeaderLength + 4 + 4 + 5 + len(a.NextHop) + len(tail) + 8*targets
+	fixed := a.fixed(tail, targets)
 	for i := 0; i < len(nlris); {
 		start, size := i, fixed
 		for i < len(nlris) && size+len(nlris[i]) <= limit {

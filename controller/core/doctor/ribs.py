@@ -14,7 +14,8 @@ from controller.wire.rulesets import RuleSet
 @dataclass(frozen=True)
 class Route:
     """A line of the looking glass. `key` identifies the NLRI within its family, `peer` announced it, `to` was sent it
-    (Adj-RIB-Out only), `reason` is why it is in quarantine."""
+    (Adj-RIB-Out only), `reason` is why it is in quarantine, `withheld` why `to` is not sent what it
+    is to have."""
 
     family: str
     key: str
@@ -24,6 +25,7 @@ class Route:
     rts: frozenset[str]
     to: str = ""
     reason: str = ""
+    withheld: str = ""
 
     @classmethod
     def of(cls, line: dict[str, Any]) -> "Route":
@@ -37,6 +39,7 @@ class Route:
             rts=frozenset(line.get("rts") or ()),
             to=line.get("to") or "",
             reason=line.get("reason") or "",
+            withheld=line.get("withheld") or "",
         )
 
 
@@ -131,6 +134,10 @@ def _sent(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
     found: dict[Sent, frozenset[str]] = {}
     for route in server.adj_out:
         sent = (route.family, route.key, route.to)
+        if route.withheld:
+            wanted.pop(sent, None)
+            yield _withheld(where, server, route)
+            continue
         found[sent] = found[sent] | route.rts if sent in found else route.rts
     different = [sent for sent in wanted.keys() | found.keys() if wanted.get(sent) != found.get(sent)]
     lines = {(r.family, r.key): r for r in [*server.adj_out, *server.adj_in]} if different else {}
@@ -153,3 +160,17 @@ def _sent(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
                 f"it should be {listed(wanted[sent])}."
             )
             yield Difference(Kind.ROUTE_TARGET, where, subject, listed(wanted[sent]), listed(found[sent]), text)
+
+
+def _withheld(where: str, server: RouteServer, route: Route) -> Difference:
+    """A route that a PE lacks for a reason of its own."""
+    cure = "its BGP speaker must offer extended messages (RFC 8654), or the announcing PE send fewer attributes"
+    return Difference(
+        Kind.NOT_SENT,
+        where,
+        f"{route.nlri} of {route.endpoint or route.peer} to {route.to}",
+        "sent",
+        f"withheld: {route.withheld}",
+        f"{server.name} does not send {route.nlri} of {route.endpoint or route.peer} to {route.to}: it does not fit "
+        f"into a message that {route.to} takes; {cure}.",
+    )

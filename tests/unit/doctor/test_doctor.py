@@ -52,6 +52,18 @@ def test_every_route_that_is_not_sent_is_found(region: Region, data: st.DataObje
 
 
 @given(regions(), st.data())
+def test_every_route_that_does_not_fit_is_found(region: Region, data: st.DataObject) -> None:
+    server = region.route_server("rs2")
+    assume(server.adj_out)
+    i = data.draw(st.integers(0, len(server.adj_out) - 1))
+    routes = list(server.adj_out)
+    routes[i] = replace(routes[i], withheld="message-size")
+    [difference] = check(region, rs2=replace(server, adj_out=routes))
+    assert (difference.where, difference.found) == ("Adj-RIB-Out of rs2", "withheld: message-size")
+    assert routes[i].nlri in difference.text and "RFC 8654" in difference.text
+
+
+@given(regions(), st.data())
 def test_every_route_that_leaks_is_found(region: Region, data: st.DataObject) -> None:
     a, b = data.draw(st.sampled_from([(a, b) for a in region.numbers for b in region.numbers if a != b]))
     assume(not region.together(a, b))
