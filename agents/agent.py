@@ -112,6 +112,7 @@ class Agent:
                     self._moves.run(),
                     self._identity.run(),
                     self._signing.run(),
+                    self._leases.watch(),
                 ]
                 for task in tasks:
                     group.create_task(task)

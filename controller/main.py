@@ -149,9 +149,12 @@ def _serve() -> None:
         raise Failure(str(error)) from error
     try:
         with _database():
-            from controller.serving import serve
+            from controller.serving import Ended, serve
 
-            asyncio.run(serve(settings, opened))
+            try:
+                asyncio.run(serve(settings, opened))
+            except Ended as error:
+                raise Failure(f"{error}; the log says where") from error
     except BadSettings as error:
         raise Failure(str(error)) from error
     finally:

@@ -6,8 +6,9 @@ import hashlib
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
 from controller import acting, upkeep
 from controller.agents import Agents
@@ -68,7 +69,7 @@ FORM = "permits"
 
 @dataclass(frozen=True)
 class Region:
-    """What the API works with."""
+    """What the API works with. `ended`: which background work has failed, and how; then the controller is stopping."""
 
     settings: Settings
     admin_token: str | None
@@ -105,6 +106,7 @@ class Region:
     listener: Listener | None
     caller: Caller | None
     session_keys: SessionKeeper
+    ended: list[str] = field(default_factory=list)
 
     @property
     def leadership(self) -> Leadership:
@@ -282,7 +284,7 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
         works.append(region.listener.run())
     if region.caller is not None:
         works.append(region.caller.run())
-    tasks = [asyncio.create_task(work) for work in works]
+    tasks = [asyncio.create_task(work, name=getattr(work, "__qualname__", None)) for work in works]
     tasks.append(asyncio.create_task(region.neighbours.run(changes.waiting.stopping), name="neighbours"))
     tasks.append(asyncio.create_task(region.tunnels.run(), name="tunnels"))
     tasks.append(asyncio.create_task(region.sightings.run(), name="sightings"))
@@ -292,7 +294,7 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
     tasks.append(asyncio.create_task(keeping, name="session keys"))
     tasks += [asyncio.create_task(server.run(), name=server.name) for server in changes.route_servers]
     for task in tasks:
-        task.add_done_callback(_complain)
+        task.add_done_callback(partial(_unless_cancelled, region))
     try:
         yield region
     finally:
@@ -309,9 +311,13 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
         await region.database.close()
 
 
-def _complain(task: asyncio.Task[None]) -> None:
+def _unless_cancelled(region: Region, task: asyncio.Task[None]) -> None:
+    """A task that fails takes the controller with it: half of one would answer, and not do what it says. `ended` has
+    the reason, and whoever started the controller starts it again."""
     if not task.cancelled() and (error := task.exception()):
-        log.error("%s ended: %r", task.get_name(), error, exc_info=error)
+        log.critical("%s failed, and the controller ends: %r", task.get_name(), error, exc_info=error)
+        region.ended.append(f"{task.get_name()} failed: {error!r}")
+        region.stop()
 
 
 async def _follow(region: Region) -> None:

@@ -37,6 +37,10 @@ OPTIONS: dict[str, Any] = {
 }
 
 
+class Ended(Exception):  # noqa: N818 - it says what is
+    """Work in the background has failed, and the controller has ended with it."""
+
+
 class Server(uvicorn.Server):
     """Leaves signals to whoever runs it; streams are told to end before connections are waited for."""
 
@@ -90,4 +94,13 @@ async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
         gc.freeze()  # what is there now stays: a full collection over all of it would hold up a change for 100 ms
         gc.set_threshold(*COLLECT)
         print(f"weft-controller: listening on {listening.names(sockets)}", flush=True)
+
+        async def follow() -> None:
+            await region.stopping.wait()
+            stop()
+
+        following = asyncio.create_task(follow())
         await asyncio.gather(*(s.serve(sockets=[sock]) for s, sock in zip(servers, sockets, strict=True)))
+        following.cancel()
+        if region.ended:
+            raise Ended(region.ended[0])

@@ -21,6 +21,7 @@ class Leases:
 
     def __init__(self, controller: Exchanges, directory: Path, sources: Sources | None = None) -> None:
         self._controller, self._directory, self._sources = controller, directory, sources
+        self._failed, self._errors = asyncio.Event(), list[BaseException]()
         self._lans: dict[tuple[str, str, str], tuple[Lan, asyncio.Task[None]]] = {}
 
     async def follow(self, desired: Desired) -> list[str]:
@@ -40,10 +41,22 @@ class Leases:
                 problems.append(f"leases of {key[0]}: {error}")
             else:
                 task = asyncio.create_task(lan.run(), name=f"leases of {key[0]}")
-                task.add_done_callback(_complain)
+                task.add_done_callback(self._unless_cancelled)
                 self._lans[key] = lan, task
                 await lan.publish()
         return problems
+
+    async def watch(self) -> None:
+        """Waits for a LAN's work to fail, and raises what it failed with: an agent that goes on without its leases'
+        journal would grant what nobody is told of."""
+        await self._failed.wait()
+        raise self._errors[0]
+
+    def _unless_cancelled(self, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and (error := task.exception()):
+            log.critical("%s failed, and the agent ends: %r", task.get_name(), error, exc_info=error)
+            self._errors.append(error)
+            self._failed.set()
 
     async def stop(self) -> None:
         """Ends all of it."""
@@ -77,8 +90,3 @@ class Leases:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await lan.close()
-
-
-def _complain(task: "asyncio.Task[None]") -> None:
-    if not task.cancelled() and (error := task.exception()):
-        log.error("%s ended: %r", task.get_name(), error, exc_info=error)

@@ -1,0 +1,28 @@
+"""Work in the background that fails ends the controller, with the reason: whoever started it starts it again."""
+
+import gc
+from pathlib import Path
+
+import pytest
+
+from controller import region, sockets
+from controller.serving import Ended, serve
+from controller.settings import Settings
+
+
+@pytest.mark.parametrize("work", ["announce", "_follow"])
+async def test_a_controller_does_not_go_on_without_a_part_of_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: str
+) -> None:
+    async def fail(*_: object) -> None:
+        raise RuntimeError("this was not foreseen")
+
+    monkeypatch.setattr(region, work, fail)
+    settings = Settings(database_url=f"sqlite:///{tmp_path}/weft.db", listen="127.0.0.1:0")
+    before = gc.get_threshold()
+    try:
+        with pytest.raises(Ended, match=r"failed: RuntimeError.*not foreseen"):
+            await serve(settings, sockets.opened(settings))
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
