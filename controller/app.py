@@ -16,6 +16,7 @@ from controller.api import (
     delegations,
     devices,
     doctor,
+    documentation,
     endpoints,
     enrolments,
     errors,
@@ -50,6 +51,7 @@ from controller.api.measured import Measured
 from controller.api.paced import Paced
 from controller.region import running
 from controller.release import release
+from controller.response_headers import ResponseHeaders
 from controller.settings import Settings
 
 NOUNS = (
@@ -97,9 +99,12 @@ def create_app(settings: Settings) -> FastAPI:
             app.state.region = region
             yield
 
-    app = FastAPI(title="Weft controller", version=release(), lifespan=lifespan, redirect_slashes=False)
+    app = FastAPI(
+        title="Weft controller", version=release(), lifespan=lifespan, redirect_slashes=False, openapi_url=None
+    )
     errors.install(app)
     openapi.install(app)
+    documentation.install(app)
     for noun in (*NOUNS, health):
         app.router.routes.extend(noun.router.routes)  # FastAPI's own way makes each anew at start: 0.3 s
     app.add_middleware(Audited, database=lambda: app.state.region.database)
@@ -110,4 +115,5 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.add_middleware(Heads)
     app.add_middleware(Measured, metrics=lambda: app.state.region.metrics)
+    app.add_middleware(ResponseHeaders)
     return app

@@ -16,6 +16,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from controller.problems import Problem, response
+from controller.response_headers import HEADERS
 from controller.shown import told
 
 SPARE = 256
@@ -176,6 +177,7 @@ class _Connection(H11Protocol):
             self.cycle.disconnected = True
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             answer = response(problem, self.scope["path"] if self.scope else "/")
+            answer.headers.update(HEADERS)
             headers = [*answer.raw_headers, (b"connection", b"close")]
             for event in (
                 h11.Response(status_code=problem.status, headers=headers),
