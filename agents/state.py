@@ -1,13 +1,13 @@
 """The agent's directory: credential, last desired state, leases. Each file is replaced as a whole, mode 0600."""
 
 import json
-import os
 import secrets
 import shutil
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from agents import durable
 from controller.wire.desired import Desired
 
 
@@ -109,15 +109,7 @@ class State:
     def write(self, name: str, text: str) -> None:
         """Replaces one file; a crash leaves the old one or the new one."""
         path = self._directory / name
-        fresh = path.with_suffix(".new")
         try:
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            if self._readers is not None:
-                self._share(fresh)
-            fresh.replace(path)
+            durable.replace(path, text, ready=self._share if self._readers is not None else None)
         except OSError as error:
             raise StateError(f"{path}: {error.strerror}") from error

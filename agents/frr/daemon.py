@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from agents import command
+from agents import command, durable
 from agents.frr.vty import VtyError, ask
 
 _RELOAD = "/usr/lib/frr/frr-reload.py"
@@ -123,7 +123,13 @@ def sign(running: str, wanted: str) -> Iterator[tuple[str, ...]]:
 
 
 def _keep(conf: Path, text: str) -> None:
-    """Writes a file that others may not read."""
-    with os.fdopen(os.open(conf, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & 0o640)
-        file.write(text)
+    """Replaces a file that others may not read. Its owner and its group stay: FRR's daemons are not root's, and read it
+    when they start."""
+    before = conf.stat() if conf.exists() else None
+    mode = before.st_mode & 0o640 if before is not None else 0o600
+
+    def owned(fresh: Path) -> None:
+        if before is not None:
+            os.chown(fresh, before.st_uid, before.st_gid)
+
+    durable.replace(conf, text, mode, owned)

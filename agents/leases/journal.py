@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from agents import durable
 from agents.group_commit import GroupCommit
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -145,10 +146,7 @@ class Journal:
             # The head comes last: it has the greatest number.
             _write(file, "".join((*self._lines.values(), head)).encode())
             os.fsync(file)
-            fresh.replace(self.path)
-            directory = os.open(self.path.parent, os.O_RDONLY)
-            os.fsync(directory)
-            os.close(directory)
+            durable.rename(fresh, self.path)
         except OSError:
             os.close(file)
             raise

@@ -93,6 +93,7 @@ def prepare(directory: Path, at: datetime) -> str:
         shutil.rmtree(fresh, ignore_errors=True)
         init(fresh, f"{name} {at:%Y%m%dT%H%M%SZ}", at)
         fresh.rename(directory / NEXT)
+        _sync(directory)
     except OSError as error:
         raise NotMade(f"{error.filename or directory}: {error.strerror}") from None
     except (x509.Unreadable, UnicodeDecodeError) as error:
@@ -168,6 +169,7 @@ def _keep(directory: Path) -> None:
     for name in (ROOT, INTERMEDIATE):
         _write(fresh / name, (directory / name).read_text())
     fresh.rename(directory / FORMER)
+    _sync(directory)
 
 
 def _intermediate(directory: Path, root: x509.Signer, key: x509.Key, name: str, at: datetime) -> None:
@@ -184,3 +186,13 @@ def _write(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(path)
+    _sync(path.parent)
+
+
+def _sync(directory: Path) -> None:
+    """The names in it are on the disk (fsync(2), "Notes")."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"weft/routeserver/durable"
 )
 
 // The files in a store's directory.
@@ -157,27 +159,7 @@ func (s *Store) restart(snapshot string) error {
 
 // replace writes a file so that after a crash it is either the old or the new one.
 func (s *Store) replace(name string, data []byte) error {
-	temporary := filepath.Join(s.dir, name+".new")
-	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o640)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err == nil {
-		err = file.Sync()
-	}
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(temporary, filepath.Join(s.dir, name))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temporary))
-	}
-	dir, err := os.Open(s.dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return durable.Replace(filepath.Join(s.dir, name), data, 0o640)
 }
 
 // Close lets go of the journal.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"weft/routeserver/durable"
 )
 
 // trialFile is there while a rule set is in force that has to be confirmed.
@@ -72,20 +74,12 @@ func (s *Store) EndTrial() error {
 		return nil
 	}
 	if err == nil {
-		err = s.sync()
+		err = durable.Names(s.dir)
 	}
 	if err != nil {
 		return fmt.Errorf("the end of the trial cannot be saved: %w", err)
 	}
 	return nil
-}
-
-func (s *Store) sync() error {
-	dir, err := os.Open(s.dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 func fingerprint(s *Set) (string, error) {

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
+
+	"weft/routeserver/durable"
 )
 
 // ParseTold reads what a controller says of one neighbour: its address and its TCP-MD5 password. Errors do not repeat it.
@@ -33,7 +34,7 @@ func (s *Server) Tell(keys Keys) error {
 	}
 	return s.rekey(merged(keys, s.filed), func() error {
 		if s.ToldFile != "" {
-			if err := replaceFile(s.ToldFile, keys.lines()); err != nil {
+			if err := durable.Replace(s.ToldFile, []byte(keys.lines()), 0o600); err != nil {
 				return fmt.Errorf("the keys cannot be kept: %w", err)
 			}
 		}
@@ -63,25 +64,4 @@ func (k Keys) lines() string {
 
 func line(address netip.Addr, p Protection) string {
 	return address.String() + " md5 " + string(p.password) + "\n"
-}
-
-// replaceFile leaves the old file or the new one, which only its owner may read.
-func replaceFile(path, text string) error {
-	fresh := path + ".new"
-	_ = os.Remove(fresh) // its mode may be another
-	file, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(text)
-	if err == nil {
-		err = file.Sync()
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(fresh, path)
-	}
-	return err
 }

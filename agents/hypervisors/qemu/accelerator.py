@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from agents import command
+from agents import command, durable
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.hypervisors.qemu.command_line import PROGRAM, Accelerator
 
@@ -56,7 +56,7 @@ async def _found(state: Path, images: Path) -> str:
     for name in ("kvm", "tcg") if KVM.exists() else ("tcg",):
         if await boots(name, kernel):
             state.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({"qemu": running, "name": name}))
+            durable.replace(path, json.dumps({"qemu": running, "name": name}))
             return name
     raise HypervisorError(f"QEMU {running} boots {kernel} neither with KVM nor without")
 

@@ -1,11 +1,11 @@
 """What is kept of a machine for a restart of the agent: its description and its move. What runs is never read here."""
 
-import os
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from agents import durable
 from agents.hypervisors.hypervisor import HypervisorError
 from controller.wire.machines import Machine, Nic
 from controller.wire.moves import Figures, Target, Tuning
@@ -67,11 +67,6 @@ def save(folder: Path, record: Record) -> None:
     """On the disk when it returns. Raises HypervisorError."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = folder / f".{FILE}"
-        with new.open("w") as file:
-            file.write(record.model_dump_json(indent=1))
-            file.flush()
-            os.fsync(file.fileno())
-        new.rename(folder / FILE)
+        durable.replace(folder / FILE, record.model_dump_json(indent=1))
     except OSError as error:
         raise HypervisorError(f"{folder}: {error.strerror}") from error

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 from typing import Literal
 
+from agents import durable
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 
 Kind = Literal["fails", "refuses", "hangs", "slow", "dies", "kills", "garbles"]
@@ -53,9 +54,7 @@ class Faults:
             return {}
 
     def _write(self, faults: dict[str, Fault]) -> None:
-        fresh = self._path.with_suffix(".new")
-        fresh.write_text(json.dumps(faults))
-        fresh.replace(self._path)
+        durable.replace(self._path, json.dumps(faults))
 
 
 async def _happen(kind: Kind, point: str, seconds: float) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from agents import durable
 from agents.hypervisors.hypervisor import HypervisorError
 from controller.wire.machines import Condition, Machine, MachineState, Nic
 from controller.wire.moves import Figures
@@ -101,9 +102,7 @@ class Machines:
     def write(self, record: Record) -> None:
         """Replaces it."""
         path = self._directory / f"{record.machine.name}.json"
-        fresh = path.with_suffix(".new")
-        fresh.write_text(record.model_dump_json())
-        fresh.replace(path)
+        durable.replace(path, record.model_dump_json())
 
     def remove(self, name: str) -> None:
         """Nothing is left of it."""
