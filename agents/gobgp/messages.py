@@ -125,34 +125,45 @@ def announcement(path: gobgp.Path) -> Announcement:
     return Announcement(block(path), frozenset(rts), next_hop, mtu)
 
 
-def _split(text: str) -> tuple[str, int]:
+def _split(text: str) -> tuple[str, int, bool]:
+    """The administrator, the number, and whether an AS number has four octets on the wire: those beyond 65535 have, and
+    those with an L, which makes another value of the same numbers (RFC 5668)."""
     administrator, _, number = text.rpartition(":")
-    return administrator, int(number)
+    long = administrator.endswith("L") or ("." not in administrator and int(administrator) > 0xFFFF)
+    return administrator.removesuffix("L"), int(number), long
+
+
+def _joined(administrator: int | str, number: int, long: bool) -> str:
+    mark = "L" if long and int(administrator) <= 0xFFFF else ""
+    return f"{administrator}{mark}:{number}"
 
 
 def _rd(text: str) -> common.RouteDistinguisher:
-    administrator, number = _split(text)
+    administrator, number, long = _split(text)
     if "." in administrator:
         value = common.RouteDistinguisherIPAddress(admin=str(IPv4Address(administrator)), assigned=number)
         return common.RouteDistinguisher(ip_address=value)
-    if (asn := int(administrator)) <= 0xFFFF:
+    asn = int(administrator)
+    if not long:
         pair = common.RouteDistinguisherTwoOctetASN(admin=asn, assigned=number)
         return common.RouteDistinguisher(two_octet_asn=pair)
     return common.RouteDistinguisher(four_octet_asn=common.RouteDistinguisherFourOctetASN(admin=asn, assigned=number))
 
 
 def _rd_text(rd: common.RouteDistinguisher) -> str:
-    value = getattr(rd, rd.WhichOneof("rd") or "two_octet_asn")
-    return f"{value.admin}:{value.assigned}"
+    kind = rd.WhichOneof("rd") or "two_octet_asn"
+    value = getattr(rd, kind)
+    return _joined(value.admin, value.assigned, kind == "four_octet_asn")
 
 
 def _route_target(text: str) -> extcom.ExtendedCommunity:
-    administrator, number = _split(text)
+    administrator, number, long = _split(text)
     fields = {"is_transitive": True, "sub_type": _ROUTE_TARGET, "local_admin": number}
     if "." in administrator:
         address = extcom.IPv4AddressSpecificExtended(address=str(IPv4Address(administrator)), **fields)
         return extcom.ExtendedCommunity(ipv4_address_specific=address)
-    if (asn := int(administrator)) <= 0xFFFF:
+    asn = int(administrator)
+    if not long:
         return extcom.ExtendedCommunity(two_octet_as_specific=extcom.TwoOctetAsSpecificExtended(asn=asn, **fields))
     return extcom.ExtendedCommunity(four_octet_as_specific=extcom.FourOctetAsSpecificExtended(asn=asn, **fields))
 
@@ -164,4 +175,5 @@ def _route_target_text(community: extcom.ExtendedCommunity) -> str | None:
     value = getattr(community, kind)
     if value.sub_type != _ROUTE_TARGET:
         return None
-    return f"{value.address if kind == 'ipv4_address_specific' else value.asn}:{value.local_admin}"
+    administrator = value.address if kind == "ipv4_address_specific" else value.asn
+    return _joined(administrator, value.local_admin, kind == "four_octet_as_specific")

@@ -115,7 +115,7 @@ async def _selection(
     prefix: IPvAnyNetwork | None = None,
     mac: Annotated[str | None, Query(pattern=r"^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$")] = None,
     family: Carried | None = None,
-    rt: Annotated[str | None, Query(pattern=r"^[0-9.]+:[0-9]+$", max_length=30)] = None,
+    rt: Annotated[str | None, Query(pattern=r"^[0-9.]+L?:[0-9]+$", max_length=30)] = None,
 ) -> dict[str, str]:
     query = {"peer": peer, "endpoint": endpoint, "pool": vcp, "mac": mac, "family": family, "rt": rt}
     query["prefix"] = None if prefix is None else str(prefix)

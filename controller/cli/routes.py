@@ -91,7 +91,7 @@ OfVcp = Annotated[str | None, typer.Option("--vcp", help="Only of members of thi
 Prefix = Annotated[str | None, typer.Option(help="Only within this prefix, as in 10.1.0.0/16.")]
 Mac = Annotated[str | None, typer.Option(help="Only of this MAC address.")]
 OfFamily = Annotated[Family | None, typer.Option("--family", help="Only of this address family.")]
-Rt = Annotated[str | None, typer.Option(help="Only with this route target, as in 65000:7.")]
+Rt = Annotated[str | None, typer.Option(help="Only with this route target: 65000:7; four-octet AS: 65000L:7.")]
 
 DIFFERENCES = [
     ("SERVER", at("route_server")),

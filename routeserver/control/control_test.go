@@ -267,7 +267,8 @@ func TestRoutesExplainStatusEventsAndMetrics(t *testing.T) {
 			t.Errorf("%s: %+v", query, x)
 		}
 	}
-	explain("from=ea&to=eb", "sent", "sent to b with route target 65000:2")
+	explain("from=ea&to=eb", "partly", "sent to b with route target 65000:2; 1 of 2 routes in quarantine") // the one below
+	explain("from=ea&to=eb&nlri=65000:1:1", "sent", "sent to b with route target 65000:2")
 	explain("from=ea&to=eb&nlri=65000:1:9", "quarantined", "foreign-rt")
 	explain("from=eb&to=ea", "not-sent", "b has announced no route of eb")
 	h.must("POST", "/v1/changes", `{"base": 5, "generation": 6, "ops": [{"op": "leave", "vcp": "pool", "endpoint": "eb"}]}`, &struct{}{})

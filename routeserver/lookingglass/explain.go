@@ -2,6 +2,7 @@ package lookingglass
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ const (
 	sent        = "sent"
 	notSent     = "not-sent"
 	heldBack    = "held-back"
+	partly      = "partly" // some routes are sent, others are not
 	quarantined = "quarantined"
 )
 
@@ -62,8 +64,7 @@ func Explain(e *engine.Engine, from, to, nlri string) (*Explanation, error) {
 		}
 	}
 	for _, v := range p.Suspects {
-		ours := v.Family.Distinguisher(v.NLRI) == p.FromRD || nlri != ""
-		if ours && wanted(v.Family, v.NLRI) {
+		if (nlri != "" || concerns(&p, v)) && wanted(v.Family, v.NLRI) {
 			x.Routes = append(x.Routes, suspect(&p, v))
 		}
 	}
@@ -76,10 +77,53 @@ func Explain(e *engine.Engine, from, to, nlri string) (*Explanation, error) {
 	return x, nil
 }
 
+// concerns says whether a route in quarantine is likely meant to be the endpoint's: it has its route distinguisher or its
+// route target, or one that has the same numbers.
+func concerns(p *engine.Path, v engine.View) bool {
+	return v.Family.Distinguisher(v.NLRI) == p.FromRD || slices.Contains(targets(v.Targets), p.FromRT) || nearMiss(p, v) != ""
+}
+
+// nearMiss says what a route has of its endpoint's in another encoding; empty: nothing.
+func nearMiss(p *engine.Path, v engine.View) string {
+	if own, err := wire.ParseRT(p.FromRT); err == nil {
+		for _, rt := range wire.RTs(v.Targets) {
+			if rt.Resembles(own) {
+				return fmt.Sprintf("%s is the endpoint's route target %s in another encoding", rt, p.FromRT)
+			}
+		}
+	}
+	own, err := wire.ParseRD(p.FromRD)
+	if rd := v.Family.RD(v.NLRI); err == nil && rd != "" && wire.RD([]byte(rd)).Resembles(own) {
+		return fmt.Sprintf("%s is the endpoint's route distinguisher %s in another encoding", v.Family.Distinguisher(v.NLRI), p.FromRD)
+	}
+	return ""
+}
+
+// conclude says what became of the routes that are there: of all of them, if that is the same. One that is sent does not make
+// good for others that are not.
 func (x *Explanation) conclude(p *engine.Path, nlri string) {
+	there, counts := 0, map[string]int{}
+	first := map[string]string{} // text by verdict
 	for _, r := range x.Routes {
 		if x.Text == "" || r.Verdict == sent && x.Verdict != sent {
 			x.Verdict, x.Text = r.Verdict, r.Text
+		}
+		if r.Steps[0].Step == "withdrawn" {
+			continue
+		}
+		there++
+		if counts[r.Verdict]++; counts[r.Verdict] == 1 {
+			first[r.Verdict] = r.Text
+		}
+	}
+	if x.Verdict == sent && counts[sent] < there {
+		x.Verdict = partly
+	}
+	if counts[quarantined] < there || there > 1 {
+		for _, kept := range []struct{ verdict, text string }{{quarantined, "in quarantine"}, {heldBack, "held back"}, {notSent, "not sent"}} {
+			if n := counts[kept.verdict]; n > 0 && (x.Verdict == partly || kept.verdict == quarantined) {
+				x.Text += fmt.Sprintf("; %d of %d routes %s: %s", n, there, kept.text, first[kept.verdict])
+			}
 		}
 	}
 	switch {
@@ -235,6 +279,12 @@ func suspect(p *engine.Path, v engine.View) RouteExplanation {
 	text := fmt.Sprintf("in quarantine (%s): %s", v.Reason, reasons[v.Reason])
 	if rts := targets(v.Targets); len(rts) > 0 {
 		text += " (" + strings.Join(rts, " ") + ")"
+	}
+	if miss := nearMiss(p, v); miss != "" {
+		text += "; " + miss
+	}
+	if v.Reason == rib.Ambiguous && slices.Contains(targets(v.Targets), p.FromRT) {
+		text += "; a PE with symmetric IRB adds the route target of the VRF: keep it off MAC/IP routes (FRR: `vni N prefix-routes-only`)"
 	}
 	return RouteExplanation{
 		NLRI: v.Family.Text(v.NLRI), Family: v.Family.String(), Verdict: quarantined, Text: text,

@@ -16,8 +16,10 @@ func isRT(community []byte) bool {
 	return community[0] <= 2 && community[1] == 2
 }
 
-// admin reads `asn:n` or `a.b.c.d:n` into six bytes, and the type: 0 two-octet AS, 1 IPv4, 2 four-octet AS. These are
-// the same for route targets (RFC 4360, 5668) and route distinguishers (RFC 4364).
+// admin reads `asn:n`, `asnL:n` or `a.b.c.d:n` into six bytes, and the type: 0 two-octet AS, 1 IPv4, 2 four-octet AS. These
+// are the same for route targets (RFC 4360, 5668) and route distinguishers (RFC 4364). The L says of an AS number that fits
+// into two octets that it is written in four: another route target. Of others it would say nothing and is refused, so that
+// each value has one text.
 func admin(text string) (kind byte, value [6]byte, err error) {
 	left, right, found := strings.Cut(text, ":")
 	n, numberErr := strconv.ParseUint(right, 10, 32)
@@ -27,9 +29,13 @@ func admin(text string) (kind byte, value [6]byte, err error) {
 	if addr, addrErr := netip.ParseAddr(left); addrErr == nil && addr.Is4() {
 		kind = 1
 		copy(value[:4], addr.AsSlice())
-	} else if as, asErr := strconv.ParseUint(left, 10, 32); asErr != nil {
+	} else if digits, long := strings.CutSuffix(left, "L"); digits == "" || digits[0] == '0' && digits != "0" {
 		return 0, value, fmt.Errorf("%q is not of the form asn:number or a.b.c.d:number", text)
-	} else if as <= 0xffff {
+	} else if as, asErr := strconv.ParseUint(digits, 10, 32); asErr != nil {
+		return 0, value, fmt.Errorf("%q is not of the form asn:number or a.b.c.d:number", text)
+	} else if long && as > 0xffff {
+		return 0, value, fmt.Errorf("%q: an AS number beyond 65535 has four octets anyway and is written without L", text)
+	} else if as <= 0xffff && !long {
 		binary.BigEndian.PutUint16(value[:], uint16(as))
 		binary.BigEndian.PutUint32(value[2:], uint32(n))
 		return 0, value, nil
@@ -51,9 +57,21 @@ func adminText(kind byte, value []byte) string {
 	case 1:
 		return fmt.Sprintf("%s:%d", netip.AddrFrom4([4]byte(value)), binary.BigEndian.Uint16(value[4:]))
 	case 2:
+		if value[0] == 0 && value[1] == 0 {
+			return fmt.Sprintf("%dL:%d", binary.BigEndian.Uint32(value), binary.BigEndian.Uint16(value[4:]))
+		}
 		return fmt.Sprintf("%d:%d", binary.BigEndian.Uint32(value), binary.BigEndian.Uint16(value[4:]))
 	}
-	return fmt.Sprintf("%d:%x", kind, value)
+	return fmt.Sprintf("type-%d:%x", kind, value)
+}
+
+// sameNumbers says whether two values of different types have the same AS number and the same number after it.
+func sameNumbers(kind byte, value []byte, other byte, others []byte) bool {
+	if kind > other {
+		kind, value, other, others = other, others, kind, value
+	}
+	return kind == 0 && other == 2 && uint32(binary.BigEndian.Uint16(value)) == binary.BigEndian.Uint32(others) &&
+		binary.BigEndian.Uint32(value[2:]) == uint32(binary.BigEndian.Uint16(others[4:]))
 }
 
 // ParseRT reads a route target such as 65000:7, 4200000000:7 or 192.0.2.1:7.
@@ -64,6 +82,10 @@ func ParseRT(text string) (RT, error) {
 
 // String is the route target as ParseRT reads it.
 func (t RT) String() string { return adminText(t[0], t[2:]) }
+
+// Resembles says whether a route target has the numbers of another one in another encoding: it is a different one, and
+// looks the same where texts do not tell encodings apart.
+func (t RT) Resembles(other RT) bool { return sameNumbers(t[0], t[2:], other[0], other[2:]) }
 
 // RTs lists the route targets in a string of eight-byte communities.
 func RTs(communities string) []RT {
@@ -84,4 +106,14 @@ func ParseRD(text string) (RD, error) {
 }
 
 // String is the route distinguisher as ParseRD reads it.
-func (d RD) String() string { return adminText(d[1], d[2:]) }
+func (d RD) String() string {
+	if d[0] != 0 {
+		return fmt.Sprintf("type-%d:%x", binary.BigEndian.Uint16(d[:]), d[2:])
+	}
+	return adminText(d[1], d[2:])
+}
+
+// Resembles says whether a route distinguisher has the numbers of another one in another encoding.
+func (d RD) Resembles(other RD) bool {
+	return d[0] == 0 && other[0] == 0 && sameNumbers(d[1], d[2:], other[1], other[2:])
+}

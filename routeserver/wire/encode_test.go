@@ -160,6 +160,8 @@ func TestTargetsAndDistinguishers(t *testing.T) {
 	for text, oracle := range map[string]bgp.ExtendedCommunityInterface{
 		"65000:7":      bgp.NewTwoOctetAsSpecificExtended(bgp.EC_SUBTYPE_ROUTE_TARGET, 65000, 7, true),
 		"1:4294967295": bgp.NewTwoOctetAsSpecificExtended(bgp.EC_SUBTYPE_ROUTE_TARGET, 1, 4294967295, true),
+		"65000L:7":     bgp.NewFourOctetAsSpecificExtended(bgp.EC_SUBTYPE_ROUTE_TARGET, 65000, 7, true),
+		"0L:0":         bgp.NewFourOctetAsSpecificExtended(bgp.EC_SUBTYPE_ROUTE_TARGET, 0, 0, true),
 		"4200000000:7": bgp.NewFourOctetAsSpecificExtended(bgp.EC_SUBTYPE_ROUTE_TARGET, 4200000000, 7, true),
 		"192.0.2.1:7":  ip,
 	} {
@@ -175,9 +177,31 @@ func TestTargetsAndDistinguishers(t *testing.T) {
 			t.Errorf("%s becomes %s, %v", text, rd, err)
 		}
 	}
-	for _, text := range []string{"", "7", "65000:", ":7", "x:7", "65000:7:8", "4200000000:65536", "192.0.2.1:65536", "65000:-1", "65000:007", "1:4294967296"} {
+	for _, text := range []string{"", "7", "65000:", ":7", "x:7", "65000:7:8", "4200000000:65536", "192.0.2.1:65536", "65000:-1", "65000:007", "1:4294967296", "4200000000L:7", "L:7", "65000L:65536", "192.0.2.1L:7", "065000:7"} {
 		if rt, err := ParseRT(text); err == nil {
 			t.Errorf("%q was read as %s", text, rt)
 		}
+	}
+}
+
+// TestEveryEncodingHasItsText: what differs on the wire differs in text, and what has a known type is read back.
+func TestEveryEncodingHasItsText(t *testing.T) {
+	seen := map[string]string{}
+	for _, value := range []string{
+		"\x00\x00\xfd\xe8\x00\x00\x00\x01", "\x00\x01\x00\x00\xfd\xe8\x00\x01", "\x00\x02\x00\x00\xfd\xe8\x00\x01", "\x00\x03\x00\x00\xfd\xe8\x00\x01",
+		"\x01\x00\xfd\xe8\x00\x00\x00\x01", "\x00\x02\x00\x01\xfd\xe8\x00\x01", "\x00\x03\x00\x00\x00\x00\x00\x01", "\x00\x00\x00\x03\x00\x00\x00\x01",
+	} {
+		rd := RD([]byte(value))
+		if other, again := seen[rd.String()]; again {
+			t.Errorf("%x and %x are both %s", value, other, rd)
+		}
+		seen[rd.String()] = value
+		if again, err := ParseRD(rd.String()); value[0] == 0 && value[1] <= 2 && (err != nil || again != rd) {
+			t.Errorf("%s is read back as %x, %v", rd, again, err)
+		}
+	}
+	short, long := must(ParseRT("65000:1"))(t), must(ParseRT("65000L:1"))(t)
+	if short == long || !short.Resembles(long) || !long.Resembles(short) || short.Resembles(short) || short.Resembles(must(ParseRT("65000L:2"))(t)) {
+		t.Error("a route target does not resemble its other encoding alone")
 	}
 }

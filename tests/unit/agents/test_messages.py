@@ -1,5 +1,7 @@
 """Routes to gobgpd's messages and back."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +28,14 @@ def test_there_and_back(route: Announcement) -> None:
     path = messages.path(route)
     assert messages.announcement(path) == route
     assert type(path).FromString(path.SerializeToString()) == path
+
+
+def test_encodings_of_the_same_numbers_are_told_apart() -> None:
+    block = Block("65000:1", 1, 1, 8, 1000)
+    for rts in ({"65000:1"}, {"65000L:1"}, {"65000:1", "65000L:1", "4200000000:1", "192.0.2.1:1"}):
+        for rd in ("65000:1", "65000L:1", "4200000000:1", "192.0.2.1:1"):
+            sent = Announcement(replace(block, rd=rd), frozenset(rts), "192.0.2.1", 1500)
+            assert messages.announcement(messages.path(sent)) == sent
 
 
 def test_encapsulation_is_vxlan() -> None:
