@@ -12,7 +12,9 @@ from agents.backoff import Backoff
 from agents.controller import Controller, ControllerAway, ControllerRefused
 from agents.events import watching
 from agents.fence import Nft
+from agents.fence.watch import RuleWatch
 from agents.gobgp import Gobgp, Intent
+from agents.host import Host
 from agents.hypervisors.found import Drivers
 from agents.hypervisors.ports import arrivals
 from agents.identity import Identity
@@ -26,6 +28,7 @@ from agents.multipath.home import at_home
 from agents.multipath.six import six
 from agents.neighbours import Neighbours
 from agents.netlink import Kernel, KernelError
+from agents.passages import Prober
 from agents.reconcile import Outcome, Reconciler
 from agents.reports import report, same
 from agents.services import EvpnSpeaker, LanServers, flavours
@@ -37,6 +40,7 @@ from agents.state import State, StateError
 from controller.wire.access import Access as AccessRules
 from controller.wire.certificates import Authorities, Revocations
 from controller.wire.desired import Desired
+from controller.wire.findings import Finding
 from controller.wire.flavours import Flavour
 from controller.wire.moves import Orders
 from controller.wire.neighbours import Candidates
@@ -46,6 +50,7 @@ from controller.wire.session_keys import SessionKeys
 log = logging.getLogger(__name__)
 
 _INTERVAL = 30.0  # seconds without a change after which the kernel is read and reported all the same
+_FINDINGS = 1000  # in a report, as many as it may have
 _RETRY = 1.0  # seconds after which a failed operation is tried again
 
 
@@ -66,9 +71,11 @@ class Agent:
         self._protection = Protection(settings.ipsec, settings.state_dir / "identity", self._dirty.set)
         self._access = Access(settings.cloudlet, state, controller)
         self._nft = Nft()
+        self._host, self._prober = Host(self._dirty.set), Prober(self._dirty.set)
+        self._rules = RuleWatch(self._nft, self._dirty.set, self._host.wake)
         self._sources = Sources(self._nft, state, self._dirty.set)
         self._leases = Leases(controller, settings.state_dir / "leases", self._sources)
-        self._sightings = Sightings(settings.cloudlet, controller)
+        self._sightings = Sightings(settings.cloudlet, controller, self._nft)
         self._servers = LanServers(self._sightings.witness(self._leases))
         self._neighbours = Neighbours(settings.cloudlet, controller)
         self._arrivals = arrivals(driver.options for driver in settings.hypervisors.values())
@@ -109,6 +116,9 @@ class Agent:
                     self._neighbours.run(),
                     self._sightings.run(),
                     self._access.run(),
+                    self._rules.run(),
+                    self._host.run(),
+                    self._prober.run(),
                     self._moves.run(),
                     self._identity.run(),
                     self._signing.run(),
@@ -222,11 +232,18 @@ class Agent:
             return False
         served = await self._serve(desired, outcome)
         self._sightings.intend(desired)
+        if served and not outcome.failed:
+            self._rules.restored()
         problems = self._problems(desired, outcome)
         sessions = self._sessions(desired)
         awaited = self._protection.awaited
         ipsec = self._protection.report()
-        self._pending = report(desired, outcome.snapshot, sessions, problems, self._version, awaited, ipsec)
+        self._prober.intend(desired)
+        passages = {endpoint.name: self._prober.passages(endpoint.name) for endpoint in desired.endpoints}
+        found = self._findings(desired)
+        self._pending = report(
+            desired, outcome.snapshot, sessions, problems, self._version, awaited, ipsec, found, passages
+        )
         overdue = asyncio.get_running_loop().time() >= self._sent_at + _INTERVAL
         if overdue or self._sent is None or not same(self._pending, self._sent):
             self._due.set()
@@ -261,6 +278,14 @@ class Agent:
         for index, texts in problems.items():
             outcome.problems.setdefault(index, []).extend(texts)
         return not problems
+
+    def _findings(self, desired: Desired) -> list[Finding]:
+        self._host.intend(tuple(bridge_name(endpoint) for endpoint in desired.endpoints))
+        found = [*self._rules.findings(), *self._host.findings]
+        for endpoint in desired.endpoints:
+            if endpoint.flavour is Flavour.VPLS:
+                found += vpls.mismatches(endpoint, self._gobgp.table)
+        return found[:_FINDINGS]
 
     def _sessions(self, desired: Desired) -> dict[str, str]:
         needed = flavours(desired)

@@ -1,14 +1,16 @@
 """From a snapshot to a report. Pure, but for the process's own footprint."""
 
 import resource
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
+from types import MappingProxyType
 
 from agents import lan
 from agents.kernel import MAIN, Snapshot, driven
 from agents.vpls import MAX_VE_ID
 from controller.wire.desired import Desired, Endpoint
+from controller.wire.findings import Finding, Passage
 from controller.wire.flavours import Flavour
 from controller.wire.reports import EndpointState, Report, SpeakerState, Tunnel
 from controller.wire.tunnels import Ipsec
@@ -22,19 +24,26 @@ def report(
     version: str,
     awaited: AbstractSet[str] = frozenset(),
     ipsec: Ipsec | None = None,
+    findings: Sequence[Finding] = (),
+    passages: Mapping[str, Sequence[Passage]] = MappingProxyType({}),
 ) -> Report:
     """What the kernel has of each desired endpoint. `sessions` by the route server's address, `problems` by endpoint
-    index. To VTEPs that are `awaited` nothing goes yet, whatever the kernel has. `ipsec`: the encrypted tunnels."""
+    index. To VTEPs that are `awaited` nothing goes yet, whatever the kernel has. `ipsec`: the encrypted tunnels;
+    `findings`: what else was found out, and `passages`, by endpoint, what probes have."""
     return Report(
         cloudlet=desired.cloudlet,
         version=desired.version,
         generation=desired.generation,
         agent_version=version,
-        endpoints=[_endpoint(e, snapshot, problems.get(e.index, []), awaited) for e in desired.endpoints],
+        endpoints=[
+            _endpoint(e, snapshot, problems.get(e.index, []), awaited, passages.get(e.name, ()))
+            for e in desired.endpoints
+        ],
         speakers=[SpeakerState(name=s.name, state=sessions.get(s.address, "idle")) for s in desired.speakers],
         resident_bytes=_resident_bytes(),
         cpu_seconds=_cpu_seconds(),
         ipsec=ipsec,
+        findings=list(findings),
     )
 
 
@@ -48,7 +57,13 @@ def tunnels(endpoint: Endpoint, snapshot: Snapshot) -> list[Tunnel]:
     return sorted(_tunnels(endpoint, snapshot), key=lambda t: (t.device, t.vtep))
 
 
-def _endpoint(endpoint: Endpoint, snapshot: Snapshot, problems: list[str], awaited: AbstractSet[str]) -> EndpointState:
+def _endpoint(
+    endpoint: Endpoint,
+    snapshot: Snapshot,
+    problems: list[str],
+    awaited: AbstractSet[str],
+    passages: Sequence[Passage],
+) -> EndpointState:
     bridge = lan.bridge_name(endpoint)
     return EndpointState(
         endpoint=endpoint.name,
@@ -57,6 +72,7 @@ def _endpoint(endpoint: Endpoint, snapshot: Snapshot, problems: list[str], await
         tunnels=[t for t in tunnels(endpoint, snapshot) if t.vtep not in awaited],
         routes=sorted(r.prefix for r in snapshot.routes if r.device == bridge and r.table == MAIN),
         problems=problems,
+        passages=list(passages),
     )
 
 

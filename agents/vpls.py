@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from agents.kernel import Flood, Vxlan
 from controller.wire.desired import Endpoint
+from controller.wire.findings import Finding
 
 BLOCK_SIZE = 64
 """VE IDs per label block."""
@@ -33,12 +34,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """A block with its attributes: route targets, next hop (a VTEP), and the layer-2 MTU in bytes."""
+    """A block with its attributes: route targets, next hop (a VTEP), and the layer-2 MTU in bytes. `control_word`: it
+    wants one in front of each frame (RFC 4761, section 3.2.4)."""
 
     block: Block
     rts: frozenset[str]
     next_hop: str
     mtu: int
+    control_word: bool = False
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -127,6 +130,34 @@ def misdirected(endpoint: Endpoint, table: Iterable[Announcement]) -> list[str]:
         and (remote := remotes.get(route.block.ve_id)) is not None
         and route.next_hop != remote.vtep
     )
+
+
+def mismatches(endpoint: Endpoint, table: Iterable[Announcement]) -> list[Finding]:
+    """Remotes whose layer-2 information is other than the endpoint's (RFC 4761, section 3.2.4). An MTU of 0 says
+    nothing. VXLAN carries no control word."""
+    remotes = {r.ve_id: r for r in endpoint.remotes if r.ve_id is not None}
+    found: dict[tuple[str, str], Finding] = {}
+    for route in table:
+        remote = remotes.get(route.block.ve_id)
+        if remote is None or endpoint.rt not in route.rts or route.next_hop != remote.vtep:
+            continue
+        pair = f"{endpoint.name} to {remote.endpoint}"
+        if route.mtu not in (0, endpoint.mtu):
+            text = f"{remote.endpoint} announces an MTU of {route.mtu} bytes, {endpoint.name} has {endpoint.mtu}."
+            found["mtu", pair] = Finding(
+                kind="mtu-mismatch",
+                subject=pair,
+                expected=str(endpoint.mtu),
+                found=str(route.mtu),
+                text=text,
+                endpoint=endpoint.name,
+            )
+        if route.control_word:
+            text = f"{remote.endpoint} wants a control word in front of each frame, and {endpoint.name} sends none."
+            found["word", pair] = Finding(
+                kind="control-word", subject=pair, expected="none", found="one", text=text, endpoint=endpoint.name
+            )
+    return [found[key] for key in sorted(found)]
 
 
 def device(endpoint: Endpoint, pseudowire: Pseudowire) -> Vxlan:

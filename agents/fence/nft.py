@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from agents import command
 from agents.fence.generation import generation
+from agents.fence.notifications import Transaction
 from agents.fence.rules import FAMILIES, TABLE, ruleset
 
 _TIMEOUT = 10.0
@@ -55,6 +57,7 @@ class Nft:
         self._text: str | None = None  # the fences as they are in the kernel; None: to be put in again
         self._generation: int | None = None  # as the last change through here has left it; None: nobody knows
         self._strange = 0
+        self._own: deque[int] = deque(maxlen=256)  # generations that changes through here have led to
         self._lock = asyncio.Lock()
 
     def strange(self) -> int:
@@ -69,6 +72,20 @@ class Nft:
         if now is None or now != self._generation:
             self._text, self._generation = None, now
             self._strange += 1
+
+    async def heard(self, transactions: Iterable[Transaction]) -> list[Transaction]:
+        """Takes note of changes that the kernel tells of, in their order. Returns those by somebody else to a table of
+        ours; others' changes to their own tables make nothing strange."""
+        foreign = []
+        async with self._lock:
+            for transaction in transactions:
+                if transaction.generation in self._own:
+                    continue
+                if any(table.startswith(TABLE) for table in transaction.touched):
+                    foreign.append(transaction)
+                elif self._generation is not None and transaction.generation == self._generation + 1:
+                    self._generation = transaction.generation
+        return foreign
 
     async def apply(self, text: str, first: str = "") -> bool:
         """Replaces the fences by `text` in one transaction; says whether anything was done.
@@ -106,6 +123,8 @@ class Nft:
         after = generation()
         alone = before is not None and after == before + 1
         self._generation = after if alone else None
+        if alone and after is not None:
+            self._own.append(after)
         return alone
 
     async def counters(self, *tables: str) -> list[Dropped]:
@@ -139,6 +158,12 @@ class Nft:
 async def objects(family: str, table: str) -> list[dict[str, Any]]:
     """What a table has, in nft's own JSON (libnftables-json(5)). Raises NftError, also if there is no such table."""
     found: list[dict[str, Any]] = json.loads(await _nft("-j", "list", "table", family, table))["nftables"]
+    return found
+
+
+async def chains() -> list[dict[str, Any]]:
+    """All chains in this namespace, without their rules, in nft's own JSON. Raises NftError."""
+    found: list[dict[str, Any]] = json.loads(await _nft("-j", "list", "chains"))["nftables"]
     return found
 
 

@@ -58,6 +58,10 @@ def peer(speaker: Speaker, local: str, password: str = "", hops: int | None = No
     )
 
 
+_CONTROL_WORD = 0x02
+"""The C bit of the control flags (RFC 4761, section 3.2.4)."""
+
+
 def same_peer(one: gobgp.Peer, other: gobgp.Peer) -> bool:
     """Whether two peers are configured alike, in what we configure."""
 
@@ -112,7 +116,7 @@ def block(path: gobgp.Path) -> Block:
 def announcement(path: gobgp.Path) -> Announcement:
     """A VPLS path with those of its attributes that a pseudowire depends on."""
     rts: set[str] = set()
-    next_hop, mtu = "", 0
+    next_hop, mtu, control_word = "", 0, False
     for attr in path.pattrs:
         if attr.HasField("mp_reach"):
             next_hop = attr.mp_reach.next_hops[0] if attr.mp_reach.next_hops else ""
@@ -120,9 +124,10 @@ def announcement(path: gobgp.Path) -> Announcement:
             for community in attr.extended_communities.communities:
                 if community.HasField("vpls"):
                     mtu = community.vpls.mtu
+                    control_word = bool(community.vpls.control_flags & _CONTROL_WORD)
                 elif text := _route_target_text(community):
                     rts.add(text)
-    return Announcement(block(path), frozenset(rts), next_hop, mtu)
+    return Announcement(block(path), frozenset(rts), next_hop, mtu, control_word)
 
 
 def _split(text: str) -> tuple[str, int, bool]:

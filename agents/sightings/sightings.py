@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 class Sightings:
     """Watches the LANs of the desired state, and reports."""
 
-    def __init__(self, cloudlet: str, controller: Away) -> None:
+    def __init__(self, cloudlet: str, controller: Away, nft: Nft | None = None) -> None:
+        self._nft = nft or Nft()
         self._reporter = Reporter(cloudlet, controller)
         self._lans: dict[str, Lan] = {}
         self._bridges: dict[int, str | None] = {}
@@ -55,7 +56,7 @@ class Sightings:
             text = self._text
             try:
                 if text != self._loaded or (self._lans and not present(TABLE)):
-                    await Nft().apply(text)
+                    await self._nft.load(text)
                     self._loaded = text
             except (NftError, OSError) as error:
                 self._complain(f"packets from elsewhere are not seen: {error}")

@@ -1,0 +1,91 @@
+"""Hears at once when somebody else takes rules of the agent's out, and knows for how long they were gone."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from agents.fence.nft import Nft
+from agents.fence.notifications import Transaction, heard
+from controller.wire.findings import Finding
+
+log = logging.getLogger(__name__)
+
+OURS = "weft"
+"""How the names of all tables of the agent begin."""
+
+REMEMBERED = 3600.0
+"""Seconds for which a gap is told of after it is closed."""
+
+
+class RuleWatch:
+    """`taken` is called when rules are to be put in again, and `changed` when others have changed theirs;
+    `restored()` says that the agent's are in place."""
+
+    def __init__(
+        self,
+        nft: Nft,
+        taken: Callable[[], None],
+        changed: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._nft, self._taken, self._changed, self._clock = nft, taken, changed, clock
+        self._came = asyncio.Event()
+        self._pending: list[Transaction] = []
+        self._lost = False
+        self._since: float | None = None
+        self._closed: float | None = None
+        self._text = self._gone = ""
+
+    async def run(self) -> None:
+        """Works until cancelled."""
+        try:
+            with heard(self._heard):
+                while True:
+                    await self._came.wait()
+                    self._came.clear()
+                    await self._look()
+        except OSError as error:  # then the next pass finds out
+            log.warning("changes of nftables by others are not heard of at once: %s", error)
+
+    def _heard(self, transactions: list[Transaction] | None) -> None:
+        if transactions is None:
+            self._lost = True
+        else:
+            self._pending += transactions
+        self._came.set()
+
+    async def _look(self) -> None:
+        at = self._clock()
+        pending, self._pending = self._pending, []
+        lost, self._lost = self._lost, False
+        foreign = await self._nft.heard(pending)
+        if lost or any(not name.startswith(OURS) for t in pending for name in t.touched):
+            self._changed()
+        removed = [t for t in foreign if any(table.startswith(OURS) for table in t.removed)]
+        if removed and self._since is None:
+            self._since, self._closed = at, None
+            tables = ", ".join(sorted({n for t in removed for n in t.removed if n.startswith(OURS)}))
+            when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            self._text = f"{removed[0].process or 'somebody'} took rules out of nftables ({tables}) at {when}"
+            self._gone = "gone"
+            log.error("%s: they are put back", self._text)
+        if lost or foreign:
+            self._taken()
+
+    def restored(self) -> None:
+        """All rules are in the kernel."""
+        if self._since is None:
+            return
+        seconds = self._clock() - self._since
+        self._since, self._closed = None, self._clock()
+        self._gone = f"gone for {seconds:.2f} s"
+        log.warning("%s: they were %s", self._text, self._gone)
+
+    def findings(self) -> list[Finding]:
+        """The latest gap, while it is open and for a while after."""
+        if not self._text or (self._closed is not None and self._clock() - self._closed > REMEMBERED):
+            return []
+        text = f"{self._text}; without them nothing fences the LANs. They were {self._gone}."
+        return [Finding(kind="rules-gone", subject="nftables", expected="in place", found=self._gone, text=text[:500])]

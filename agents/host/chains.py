@@ -1,0 +1,127 @@
+"""Base chains of others that drop by policy what has to pass. Pure, from nft's JSON (libnftables-json(5)).
+
+A chain's rules are not evaluated: one that drops by policy is taken to let packets through if some rule that can be
+reached from it accepts them by name: a LAN's bridge at the forward hook, VXLAN's port at input and output.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from agents.kernel import VXLAN_PORT
+from controller.wire.findings import Finding
+
+_OURS = "weft"
+_WAYS = {
+    "forward": "what the LANs send to each other and outwards",
+    "input": "VXLAN from other cloudlets",
+    "output": "VXLAN to other cloudlets",
+    "prerouting": "everything that comes in",
+    "postrouting": "everything that leaves",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A base chain that drops what no rule accepts."""
+
+    family: str
+    table: str
+    name: str
+    hook: str
+
+
+def dropping(objects: Iterable[Mapping[str, Any]]) -> list[Chain]:
+    """Others' base chains that drop by policy, at hooks that the LANs' packets pass."""
+    chains = (item["chain"] for item in objects if "chain" in item)
+    return [
+        Chain(chain["family"], chain["table"], chain["name"], chain["hook"])
+        for chain in chains
+        if chain.get("policy") == "drop"
+        and chain.get("hook") in _WAYS
+        and chain["family"] in ("ip", "ip6", "inet", "bridge")
+        and not chain["table"].startswith(_OURS)
+    ]
+
+
+def passes(chain: Chain, objects: Sequence[Mapping[str, Any]], bridges: Iterable[str]) -> bool:
+    """Whether rules of its table, as `objects` has it, accept what has to pass: at the forward hook from or to each
+    of these bridges."""
+    accepting = list(_accepting(chain.name, _by_chain(objects)))
+    if any(not _matches(rule) for rule in accepting):
+        return True
+    if chain.hook == "forward":
+        return all(any(_names(rule, bridge) for rule in accepting) for bridge in bridges)
+    return any(_has_port(rule) for rule in accepting)
+
+
+def finding(chain: Chain, bridged: bool) -> Finding:
+    """What a chain is found to do. `bridged`: whether IP chains see bridged packets too (br_netfilter)."""
+    name = f"{chain.family} {chain.table} {chain.name}"
+    more = ""
+    if bridged and chain.family != "bridge" and chain.hook == "forward":
+        more = ", also what is only bridged, as net.bridge.bridge-nf-call-iptables is 1"
+    text = f"The chain {name} drops by policy at the {chain.hook} hook {_WAYS[chain.hook]}{more}."
+    return Finding(kind="foreign-rules", subject=name[:120], expected="accepts", found="policy drop", text=text[:500])
+
+
+def _by_chain(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[list[Mapping[str, Any]]]]:
+    found: dict[str, list[list[Mapping[str, Any]]]] = {}
+    for item in objects:
+        if "rule" in item:
+            found.setdefault(item["rule"]["chain"], []).append(item["rule"].get("expr", []))
+    return found
+
+
+def _accepting(start: str, rules: Mapping[str, list[list[Mapping[str, Any]]]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Rules that accept, in the chain and those that it jumps to."""
+    seen, todo = set[str](), [start]
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for expressions in rules.get(name, []):
+            for one in expressions:
+                if "accept" in one:
+                    yield expressions
+                if (turn := one.get("jump") or one.get("goto")) is not None:
+                    todo.append(turn["target"])
+
+
+def _matches(rule: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether it looks at anything. What nft cannot express (iptables' extensions) is something too."""
+    return any(not ({"accept", "counter", "comment", "log"} & one.keys()) for one in rule)
+
+
+def _names(rule: Iterable[Mapping[str, Any]], bridge: str) -> bool:
+    for one in rule:
+        match = one.get("match")
+        if match and match.get("op") in ("==", "in"):
+            left = match.get("left")
+            key = left.get("meta", {}).get("key") if isinstance(left, dict) else None
+            if key in ("iifname", "oifname", "iif", "oif", "ibrname", "obrname"):
+                return any(isinstance(v, str) and fnmatchcase(bridge, v) for v in _values(match["right"]))
+    return False
+
+
+def _has_port(rule: Iterable[Mapping[str, Any]]) -> bool:
+    return any(
+        value == VXLAN_PORT or (isinstance(value, range) and VXLAN_PORT in value)
+        for one in rule
+        if (match := one.get("match"))
+        for value in _values(match["right"])
+    )
+
+
+def _values(right: Any) -> Iterator[object]:
+    if isinstance(right, dict) and "set" in right:
+        for one in right["set"]:
+            yield from _values(one)
+    elif isinstance(right, dict) and "range" in right:
+        first, last = right["range"]
+        if isinstance(first, int) and isinstance(last, int):
+            yield range(first, last + 1)
+    else:
+        yield right

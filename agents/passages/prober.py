@@ -1,0 +1,109 @@
+"""Asks, over each LAN's bridge, and hears the answers."""
+
+import asyncio
+import logging
+import random
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+
+from agents.passages.arp import BROADCAST, answer, request
+from agents.passages.table import Table
+from agents.passages.targets import Lan, Target, targets
+from controller.wire.desired import Desired
+from controller.wire.findings import Passage
+
+log = logging.getLogger(__name__)
+
+PAUSE = 0.05
+"""Seconds between two questions, whosever: 20 a second."""
+
+_IDLE = 5.0
+_ETH_P_ARP = 0x0806
+
+
+class Prober:
+    """One cloudlet's. `changed` is called when a verdict is another."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self._table = Table(random.Random())
+        self._sockets: dict[Lan, tuple[int, socket.socket]] = {}
+        self._news = asyncio.Event()
+        self._wanted: list[Target] = []
+
+    def intend(self, desired: Desired) -> None:
+        """Asks the gateways of these remotes from now on."""
+        wanted = list(targets(desired))
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._table.intend(wanted, asyncio.get_running_loop().time())
+            self._news.set()
+
+    def passages(self, endpoint: str) -> list[Passage]:
+        """What is known of that LAN's pairs."""
+        return self._table.passages(endpoint)
+
+    async def run(self) -> None:
+        """Works until cancelled."""
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                for target, mac in self._table.due(loop.time()):
+                    self._ask(target, mac)
+                    await asyncio.sleep(PAUSE)
+                if self._table.lapse(loop.time()):
+                    self._changed()
+                due = self._table.next()
+                wait = _IDLE if due is None else min(max(due - loop.time(), PAUSE), _IDLE)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(wait):
+                        await self._news.wait()
+                self._news.clear()
+        finally:
+            for lan in list(self._sockets):
+                self._close(lan)
+
+    def _ask(self, target: Target, mac: str | None) -> None:
+        lan = target.lan
+        try:
+            self._socket(lan).send(request(lan.mac, lan.gateway, target.address, mac or BROADCAST))
+        except OSError as error:  # no such bridge now: the pair is silent
+            log.debug("%s cannot be asked from %s: %s", target.address, lan.bridge, error)
+            self._close(lan)
+
+    def _socket(self, lan: Lan) -> socket.socket:
+        """That of the bridge as it is now: one that was made anew is another interface."""
+        for other in [one for one in self._sockets if one.bridge == lan.bridge and one != lan]:
+            self._close(other)
+        index = socket.if_nametoindex(lan.bridge)
+        known = self._sockets.get(lan)
+        if known is not None and known[0] == index:
+            return known[1]
+        self._close(lan)
+        fresh = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(_ETH_P_ARP))
+        try:
+            fresh.bind((lan.bridge, _ETH_P_ARP))
+        except OSError:
+            fresh.close()
+            raise
+        self._sockets[lan] = index, fresh
+        asyncio.get_running_loop().add_reader(fresh, self._hear, lan, fresh)
+        return fresh
+
+    def _hear(self, lan: Lan, ear: socket.socket) -> None:
+        try:
+            heard = answer(ear.recv(128), lan.mac)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._close(lan)
+            return
+        now = asyncio.get_running_loop().time()
+        if heard is not None and self._table.answered(lan.endpoint, *heard, now):
+            self._changed()
+
+    def _close(self, lan: Lan) -> None:
+        if (known := self._sockets.pop(lan, None)) is not None:
+            asyncio.get_running_loop().remove_reader(known[1])
+            known[1].close()

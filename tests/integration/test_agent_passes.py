@@ -1,0 +1,165 @@
+"""What agents find out about their hosts, and about what passes: real agents, gobgpd, kernels and nft."""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+import pytest_asyncio
+
+from controller.wire.findings import Finding
+from controller.wire.reports import Report
+from tests.integration import agent_region as region_of
+from tests.integration.agent_region import Region, run
+from tests.integration.stub_controller import StubController, desired
+
+reason = region_of.usable()
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(reason is not None, reason=reason or ""),
+    pytest.mark.asyncio(loop_scope="module"),
+]
+ALL = {1, 2}
+
+
+class Pair:
+    """Two cloudlets that share a pool."""
+
+    def __init__(self, region: Region, stub: StubController) -> None:
+        self.region, self.stub = region, stub
+
+    async def when(self, n: int, good: Callable[[Report], bool], seconds: float = 40.0) -> Report:
+        return (await self.stub.wait(f"c{n}", good, seconds))[1]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def pair(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Pair]:
+    region = Region(tmp_path_factory.mktemp("region"), 2)
+    stub = StubController()
+    try:
+        await stub.start()
+        made = Pair(region, stub)
+        await asyncio.to_thread(region.rules, 1, {"e1", "e2"})
+        for n in ALL:
+            await stub.set(desired(n, ALL - {n}, 1))
+            region.start_agent(n)
+        for n in ALL:
+            await made.when(n, lambda report: bool(report.endpoints and report.endpoints[0].tunnels))
+        yield made
+    finally:
+        await stub.stop()
+        region.close()
+
+
+def of(report: Report, kind: str) -> list[Finding]:
+    return [finding for finding in report.findings if finding.kind == kind]
+
+
+def tables(n: int) -> set[str]:
+    return set(run("nft", "list", "tables", namespace=f"pe{n}").splitlines())
+
+
+async def until(what: str, look: Callable[[], bool], seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not await asyncio.to_thread(look):
+        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
+        await asyncio.sleep(0.01)
+
+
+async def test_rules_that_somebody_flushes_are_back_at_once_and_told(pair: Pair) -> None:
+    """Without notifications the next pass would do it, up to half a minute later."""
+    await pair.when(1, lambda report: not of(report, "rules-gone"))
+    before = tables(1)
+    assert {"table bridge weft", "table inet weft", "table bridge weft-sightings"} <= before
+    for _ in range(3):
+        run("nft", "flush", "ruleset", namespace="pe1")
+        await until("fences, guards and sightings", lambda: tables(1) == before)
+    report = await pair.when(1, lambda report: "gone for" in "".join(f.found for f in of(report, "rules-gone")))
+    (finding,) = of(report, "rules-gone")
+    assert finding.text.startswith("nft took rules out of nftables (weft")
+    assert re.search(r"gone for \d+\.\d\d s", finding.text)
+
+
+async def test_rules_of_others_do_not_disturb(pair: Pair) -> None:
+    """A host's own firewall changes all the time: fences, and what they have counted, stay."""
+
+    def table() -> str:
+        return run("nft", "-a", "list", "table", "bridge", "weft", namespace="pe1")
+
+    before = table().splitlines()[0]  # with the table's handle, which is another after each replacement
+    run("nft", "add counter bridge weft scar", namespace="pe1")
+    await until("a change of ours is undone", lambda: "scar" not in table())
+    assert (replaced := table().splitlines()[0]) != before
+    for command in ("add table inet others", "add chain inet others some", "add rule inet others some counter"):
+        run("nft", command, namespace="pe1")
+    await pair.stub.set(desired(1, {2}, 2, lease_seconds=3601))
+    await pair.when(1, lambda report: report.version == 2)  # so there was a pass
+    assert table().splitlines()[0] == replaced
+    run("nft", "delete table inet others", namespace="pe1")
+
+
+async def test_a_chain_of_somebody_else_that_drops_is_named(pair: Pair) -> None:
+    """As a container host's: devices reach each other no more, though all tables agree."""
+    assert pings() == 3
+    for command in (
+        "add table ip filter",
+        "add chain ip filter FORWARD { type filter hook forward priority 0 ; policy drop ; }",
+        "add chain ip filter DOCKER-USER",
+        "add rule ip filter FORWARD jump DOCKER-USER",
+    ):
+        run("nft", command, namespace="pe1")
+    try:
+        report = await pair.when(1, lambda report: bool(of(report, "foreign-rules")))
+        (finding,) = of(report, "foreign-rules")
+        assert finding.subject == "ip filter FORWARD" and finding.found == "policy drop"
+        assert pings() == 0
+        run("nft", "add rule ip filter DOCKER-USER iifname lan1 accept", namespace="pe1")
+        await pair.when(1, lambda report: not of(report, "foreign-rules"))
+        assert pings() == 3
+    finally:
+        run("nft", "delete table ip filter", namespace="pe1")
+
+
+async def test_a_setting_that_drops_is_named(pair: Pair) -> None:
+    run("sysctl", "-qw", "net.ipv4.conf.lan1.arp_ignore=2", namespace="pe1")
+    run("nft", "add table inet others", namespace="pe1")  # which wakes whoever looks
+    report = await pair.when(1, lambda report: bool(of(report, "setting")))
+    assert of(report, "setting")[0].subject == "net.ipv4.conf.lan1.arp_ignore"
+    run("sysctl", "-qw", "net.ipv4.conf.lan1.arp_ignore=0", namespace="pe1")
+    run("nft", "delete table inet others", namespace="pe1")
+    await pair.when(1, lambda report: not of(report, "setting"))
+
+
+def verdicts(report: Report) -> dict[str, str]:
+    return {passage.remote: passage.verdict for state in report.endpoints for passage in state.passages}
+
+
+async def test_probes_tell_when_nothing_passes_though_the_kernels_agree(pair: Pair) -> None:
+    """The underlay drops VXLAN: tunnels and routes are what they should be at both ends."""
+    for n in ALL:
+        await pair.when(n, lambda report: set(verdicts(report).values()) == {"passes"}, 90)
+    run("nft", "add table inet others", namespace="pe2")
+    run("nft", "add chain inet others raw { type filter hook input priority -10 ; }", namespace="pe2")
+    run("nft", "add rule inet others raw udp dport 4789 drop", namespace="pe2")
+    try:
+        report = await pair.when(1, lambda report: verdicts(report) == {"e2": "silent"}, 150)
+        assert report.endpoints[0].tunnels and not report.endpoints[0].problems
+    finally:
+        run("nft", "delete table inet others", namespace="pe2")
+    await pair.when(1, lambda report: verdicts(report) == {"e2": "passes"})
+
+
+def pings() -> int:
+    words = ("ping", "-n", "-c", "3", "-i", "0.05", "-W", "1", "10.2.0.2")
+    received = re.search(r"(\d+) received", run(*words, namespace="md1", check=False))
+    return int(received[1]) if received else 0
+
+
+async def test_another_mtu_at_the_other_end_is_named(pair: Pair) -> None:
+    await pair.stub.set(desired(2, {1}, 2, mtu=1400))
+    report = await pair.when(1, lambda report: bool(of(report, "mtu-mismatch")))
+    (finding,) = of(report, "mtu-mismatch")
+    assert (finding.subject, finding.expected, finding.found) == ("e1 to e2", "1450", "1400")
+    await pair.stub.set(desired(2, {1}, 3))
+    await pair.when(1, lambda report: not of(report, "mtu-mismatch"))

@@ -1,0 +1,81 @@
+"""Transactions out of netlink messages, and gaps out of transactions."""
+
+import struct
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.fence.nft import Nft
+from agents.fence.notifications import Transaction, Transactions
+from agents.fence.watch import REMEMBERED, RuleWatch
+
+NEW_TABLE, DELETED_TABLE, NEW_RULE, NEW_GENERATION = 0, 2, 6, 15
+
+
+def attribute(kind: int, value: bytes) -> bytes:
+    return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
+
+
+def message(kind: int, *attributes: bytes) -> bytes:
+    body = bytes(4) + b"".join(attributes)
+    return struct.pack("=IHHII", 16 + len(body), 10 << 8 | kind, 0, 0, 7) + body
+
+
+def table(kind: int, name: str) -> bytes:
+    return message(kind, attribute(1, name.encode() + b"\0"))
+
+
+def end(generation: int, process: str = "nft") -> bytes:
+    pid = attribute(2, struct.pack("!I", 99))
+    return message(
+        NEW_GENERATION, attribute(1, struct.pack("!I", generation)), pid, attribute(3, process.encode() + b"\0")
+    )
+
+
+FLUSH = table(DELETED_TABLE, "weft") + table(DELETED_TABLE, "others") + table(NEW_RULE, "theirs") + end(12)
+
+
+@given(st.integers(0, 8))
+def test_a_transaction_ends_with_its_generation_however_it_is_cut_into_datagrams(cut: int) -> None:
+    parts = [table(DELETED_TABLE, "weft"), table(DELETED_TABLE, "others"), table(NEW_RULE, "theirs"), end(12), end(13)]
+    reader = Transactions()
+    found = [t for datagram in (b"".join(parts[:cut]), b"".join(parts[cut:])) for t in reader.feed(datagram)]
+    removed = frozenset({"weft", "others"})
+    assert found == [Transaction(12, removed, removed | {"theirs"}, "nft"), Transaction(13, process="nft")]
+
+
+@given(st.binary(max_size=200))
+def test_whatever_comes_is_no_error(datagram: bytes) -> None:
+    list(Transactions().feed(datagram))
+    list(Transactions().feed(FLUSH[: len(datagram)] + datagram))
+
+
+async def test_only_what_others_do_to_our_tables_is_foreign() -> None:
+    nft = Nft()
+    theirs, ours = Transaction(5, touched=frozenset({"filter"})), Transaction(6, touched=frozenset({"weft-sources"}))
+    assert await nft.heard([theirs, ours]) == [ours]
+
+
+async def test_a_gap_is_told_with_its_length_for_a_while() -> None:
+    now, taken = 100.0, 0
+
+    def count() -> None:
+        nonlocal taken
+        taken += 1
+
+    watch = RuleWatch(Nft(), count, clock=lambda: now)
+    watch._heard(list(Transactions().feed(FLUSH)))
+    await watch._look()
+    (finding,) = watch.findings()
+    assert taken == 1 and finding.found == "gone"
+    now += 0.25
+    watch.restored()
+    now += 5
+    watch.restored()
+    (finding,) = watch.findings()
+    assert finding.found == "gone for 0.25 s" and "nft took rules out of nftables (weft)" in finding.text
+    now += REMEMBERED + 1
+    assert watch.findings() == []
+    watch._heard(None)
+    await watch._look()
+    assert taken == 2 and watch.findings() == [], "messages were lost: whoever looks finds nothing gone"

@@ -1,0 +1,112 @@
+"""Who is asked, when, and what silence means; ARP as octets."""
+
+from ipaddress import IPv4Address
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.passages.arp import answer, request
+from agents.passages.table import AGAIN, FORBIDDEN, GRACE, INTERVAL, MISSES, WAIT, Table
+from agents.passages.targets import Target, targets
+from tests.unit.agents.desires import desired, endpoint, remote
+
+FAR, OTHER = endpoint(2), endpoint(3)
+STATE = desired(endpoint(1, remotes=[remote(FAR)]), endpoint(9, index=2, remotes=[remote(OTHER)]))
+MAC = "02:57:00:00:00:02"
+
+
+def test_allowed_and_forbidden_are_asked() -> None:
+    """A remote of another LAN of the cloudlet is forbidden; gateways have the first address."""
+    found = {(t.lan.endpoint, t.remote): (t.address, t.allowed) for t in targets(STATE)}
+    assert found == {
+        ("e1", "e2"): ("10.2.0.1", True),
+        ("e1", "e3"): ("10.3.0.1", False),
+        ("e9", "e2"): ("10.2.0.1", False),
+        ("e9", "e3"): ("10.3.0.1", True),
+    }
+
+
+class Run:
+    """A table by a clock that a test moves."""
+
+    def __init__(self, *wanted: Target) -> None:
+        self.table, self.now, self.asked = Table(Random(7)), 0.0, list[tuple[str, str | None]]()
+        self.table.intend(wanted, self.now)
+
+    def on(self, seconds: float, answers: bool, mac: str = MAC) -> None:
+        until = self.now + seconds
+        while self.now < until:
+            self.now += 0.5
+            for target, known in self.table.due(self.now):
+                self.asked.append((target.address, known))
+                if answers:
+                    self.table.answered(target.lan.endpoint, target.address, mac, self.now)
+            self.table.lapse(self.now)
+
+    def last(self) -> tuple[str, str | None]:
+        return self.asked[-1]
+
+    def verdict(self) -> str | None:
+        found = self.table.passages("e1")
+        return found[0].verdict if found else None
+
+
+ALLOWED, DENIED = (
+    next(t for t in targets(STATE) if t.lan.endpoint == "e1" and t.allowed is way) for way in (True, False)
+)
+
+
+def test_a_pair_is_silent_after_several_misses_and_passes_after_one_answer() -> None:
+    run = Run(ALLOWED)
+    run.on(GRACE - 1, answers=False)
+    assert run.asked == [] and run.verdict() is None
+    run.on(GRACE + 2, answers=True)
+    assert run.verdict() == "passes" and run.asked == [("10.2.0.1", None)]
+    run.on(INTERVAL * 1.2, answers=True)
+    assert run.last() == ("10.2.0.1", MAC), "not everybody is asked again"
+    count = len(run.asked)
+    while len(run.asked) < count + MISSES - 1:
+        run.on(1, answers=False)
+    run.on(WAIT + 0.5, answers=False)
+    assert run.verdict() == "passes", "a part that is killed and comes back is no difference"
+    assert run.last() == ("10.2.0.1", None), "the gateway may have another MAC"
+    run.on(AGAIN * 1.2 + WAIT, answers=False)
+    assert run.verdict() == "silent"
+    run.on(AGAIN * 1.2 + WAIT, answers=True)
+    assert run.verdict() == "passes"
+
+
+def test_who_must_not_answer_is_asked_rarely_and_only_a_gateway_counts() -> None:
+    run = Run(DENIED)
+    run.on(GRACE * 2 + MISSES * (AGAIN * 1.2 + WAIT), answers=False)
+    assert run.verdict() == "silent" and len(run.asked) == MISSES
+    run.on(FORBIDDEN * 1.2, answers=True, mac="02:00:5e:00:00:01")
+    assert run.verdict() == "silent", "a device may call itself whatever it likes"
+    run.on(FORBIDDEN * 1.2, answers=True)
+    assert run.verdict() == "passes"
+
+
+def test_who_stays_goes_on_and_who_leaves_is_forgotten() -> None:
+    run = Run(ALLOWED, DENIED)
+    run.on(GRACE * 2 + 1, answers=True)
+    run.table.intend([ALLOWED], run.now)
+    assert [p.remote for p in run.table.passages("e1")] == ["e2"]
+    run.table.intend([], run.now)
+    assert run.table.passages("e1") == [] and run.table.next() is None
+
+
+@given(st.ip_addresses(v=4), st.ip_addresses(v=4))
+def test_answers_are_read_and_nothing_else(one: IPv4Address, other: IPv4Address) -> None:
+    asked = request(MAC, str(one), str(other))
+    assert answer(asked, MAC) is None and len(asked) == 42
+    far = "02:57:00:00:00:03"
+    said = bytearray(request(far, str(other), str(one), to=MAC))
+    said[21] = 2
+    assert answer(bytes(said), MAC) == (str(other), far)
+    assert answer(bytes(said), far) is None
+
+
+@given(st.binary(max_size=80))
+def test_whatever_comes_is_no_error(frame: bytes) -> None:
+    answer(frame, MAC)
