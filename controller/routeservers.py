@@ -149,6 +149,15 @@ class RouteServerClient:
         """What a PE was sent against what it is to have, or one generation against another."""
         return await self._call("GET", "/v1/diff", query=query)
 
+    async def held(self, query: dict[str, str]) -> dict[str, Any]:
+        """What is held back from PEs that ended their sessions for it."""
+        return await self._call("GET", "/v1/held", query=query)
+
+    async def release(self, peer: str, nlri: str | None) -> dict[str, Any]:
+        """Sends a PE again what is held back from it: one route, or everything."""
+        body = json.dumps({"nlri": nlri}) if nlri else None
+        return await self._call("POST", f"/v1/peers/{peer}/release", body)
+
     async def watch(self, query: dict[str, str]) -> AsyncIterator[dict[str, Any]]:
         """What happens to routes, each with its `kind`, until the connection breaks (Unreachable). The first is
         `watching`: from now on nothing is missed. `cut` is the last one to a reader that is too slow."""

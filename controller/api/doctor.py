@@ -104,13 +104,23 @@ async def _cloudlets(region: Region) -> list[Cloudlet]:
 async def _observe(server: Propagation) -> RouteServer:
     client = server.client
     try:
-        status, rules, adj_in, adj_out, quarantine = await asyncio.gather(
-            client.status(), client.rule_set(), *(_table(client, t) for t in ("adj-in", "adj-out", "quarantine"))
+        (status, rules, barred), (adj_in, adj_out, quarantine) = await asyncio.gather(
+            asyncio.gather(client.status(), client.rule_set(), _barred(client)),
+            asyncio.gather(*(_table(client, table) for table in ("adj-in", "adj-out", "quarantine"))),
         )
     except (Unreachable, OtherGeneration, RefusedByRouteServer) as error:
         return RouteServer(server.name, None, error=str(error))
     sessions = {s["peer"]: str(s["state"]).lower() for s in status.get("sessions") or []}
-    return RouteServer(server.name, rules, sessions, adj_in, adj_out, quarantine, server.error)
+    return RouteServer(server.name, rules, sessions, adj_in, adj_out, quarantine, server.error, barred)
+
+
+async def _barred(client: RouteServerClient) -> frozenset[tuple[str, str]]:
+    """Pairs of a recipient and an announcer; none at a release that holds nothing back."""
+    try:
+        found = await client.held({})
+    except RefusedByRouteServer:
+        return frozenset()
+    return frozenset((source["peer"], source["announcer"]) for source in found.get("sources") or [])
 
 
 async def _table(client: RouteServerClient, table: str) -> list[Route]:

@@ -163,7 +163,7 @@ async def index(
     if reason is not None and table != "quarantine":
         raise invalid("reason", f"routes in {table} have no reason to be in quarantine")
     asked = {"table": table, **selected, "limit": str(limit)} | ({"reason": reason} if reason else {})
-    answers, unreachable = await _ask(region, route_server, lambda client: client.routes(asked))
+    answers, unreachable = await ask(region, route_server, lambda client: client.routes(asked))
     items = [{"route_server": name, **route} for name, answer in answers for route in answer.get("routes") or []]
     truncated = len(items) > limit or any(answer.get("truncated") for _, answer in answers)
     return Routes(items=items[:limit], truncated=truncated, unreachable=unreachable)
@@ -182,7 +182,7 @@ async def explain(
         if name not in region.intent.endpoints:
             raise invalid(field, f"there is no endpoint {name!r}")
     query = {"from": source, "to": to} | ({"nlri": nlri} if nlri is not None else {})
-    answers, unreachable = await _ask(region, route_server, lambda client: client.explain(query))
+    answers, unreachable = await ask(region, route_server, lambda client: client.explain(query))
     return Explanation(
         route_servers=[{"route_server": name, **answer} for name, answer in answers], unreachable=unreachable
     )
@@ -211,7 +211,7 @@ async def diff(
             if generation is None:
                 raise invalid(field, "the other generation is missing")
         query = {"from": str(earlier), "to": str(later), "limit": str(limit)} | ({"peer": peer} if peer else {})
-    answers, unreachable = await _ask(region, route_server, lambda client: _compared(client, query))
+    answers, unreachable = await ask(region, route_server, lambda client: _compared(client, query))
     if answers and all(list(answer) == ["error"] for _, answer in answers):
         raise Problem(404, "; ".join(f"{name}: {answer['error']}" for name, answer in answers))
     return Comparison(
@@ -238,10 +238,10 @@ async def watch(
     region: Running, still: Still, selected: Selected, route_server: NameFilter = None
 ) -> StreamingResponse:
     """What happens to routes from now on: `announced`, `withdrawn`, `quarantined`, `sent`, `unsent`, `withheld` (it
-    does not fit into a message that the PE takes), each with `route_server`. `watching`: a route server tells
-    everything from now on. `lost`: it does not, until it is `watching` again. `cut`: the reader was too slow, and
-    has missed something."""
-    await _ask(region, route_server, lambda client: client.routes({**selected, "limit": "1"}))
+    does not fit into a message that the PE takes), `held` (the PE does not bear it), each with
+    `route_server`. `watching`: a route server tells everything from now on. `lost`: it does not, until it is
+    `watching` again. `cut`: the reader was too slow, and has missed something."""
+    await ask(region, route_server, lambda client: client.routes({**selected, "limit": "1"}))
     servers = [server for server in region.changes.route_servers if route_server in (None, server.name)]
     return streams.respond(streams.while_allowed(watching(servers, selected, region.stopping), still))
 
@@ -249,7 +249,7 @@ async def watch(
 Question = Callable[[RouteServerClient], Awaitable[Json]]
 
 
-async def _ask(region: Region, only: str | None, question: Question) -> tuple[list[tuple[str, Json]], list[str]]:
+async def ask(region: Region, only: str | None, question: Question) -> tuple[list[tuple[str, Json]], list[str]]:
     """Asks all route servers, or the one named, at the same time."""
     asked = [server for server in region.changes.route_servers if only in (None, server.name)]
     if not asked and only is not None:

@@ -81,6 +81,7 @@ COLUMNS = {
         ("RT", at("rts")),
         ("NEXT HOP", at("next_hop")),
         ("WITHHELD", at("withheld")),
+        ("HELD BACK", at("held", "verdict")),
     ],
 }
 
@@ -234,6 +235,34 @@ def _explanation(answer: dict[str, Any]) -> None:
 def _unreachable(answer: dict[str, Any]) -> None:
     for server in answer["unreachable"]:
         typer.echo(f"weft: route server {plain(server)} did not answer: what it has is not here", err=True)
+
+
+@app.verb("held", "weft route held\nweft route held c5")
+def held(
+    peer: Annotated[
+        str | None, typer.Argument(metavar="PEER", help="From which PE.", autocompletion=names("cloudlets"))
+    ] = None,
+    route_server: OfServer = None,
+) -> None:
+    """Routes that are held back from a PE alone, since it ended its session for them."""
+    from controller.cli.held import show_held
+
+    _unreachable({"unreachable": show_held(peer, route_server)})
+
+
+@app.verb(
+    "release", "weft route release c5\nweft route release c5 '65000:1:1:1 (Block Size: 64, Label Block Base: 4097)'"
+)
+def release(
+    peer: Annotated[str, typer.Argument(metavar="PEER", help="Which PE.", autocompletion=names("cloudlets"))],
+    nlri: Annotated[
+        str | None, typer.Argument(metavar="ROUTE", help="Only this one, as `weft route held` shows it.")
+    ] = None,
+) -> None:
+    """Sends PEER again what is held back from it: after it was repaired, say."""
+    from controller.cli import held as holding
+
+    _unreachable({"unreachable": holding.release(peer, nlri)})
 
 
 @app.verb("servers", "weft route servers")

@@ -139,13 +139,15 @@ class Change(Message):
 class PeerReceipt(Message):
     """What one PE was sent. `written_us` is the time from the start of the transaction until the last of it was
     handed to the kernel's socket; None when the session is down or the peer was still behind when the reply left.
-    `withheld` counts routes that it is to have and that do not fit into a message that it takes (RFC 8654)."""
+    `withheld` counts routes that it is to have and that do not fit into a message that it takes (RFC 8654),
+    `held` those that it does not bear (docs/poison.md)."""
 
     peer: str
     announced: int
     withdrawn: int
     withheld: int = 0
     written_us: int | None
+    held: int = 0
 
 
 class Receipt(Message):
@@ -159,3 +161,4 @@ class Receipt(Message):
     peers: list[PeerReceipt]
     duration_us: int
     dry_run: bool = False
+    held: int = 0

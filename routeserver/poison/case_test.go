@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// neighbour bears all routes but its poisons, and, if it is delicate, no two routes in one message.
+// neighbour bears all routes but its poisons.
 type neighbour struct {
 	poisons  map[int]bool
-	delicate bool
 	sessions int // that it ended
 	trials   int
 	has      map[int]bool

@@ -15,7 +15,7 @@ from controller.wire.rulesets import RuleSet
 class Route:
     """A line of the looking glass. `key` identifies the NLRI within its family, `peer` announced it, `to` was sent it
     (Adj-RIB-Out only), `reason` is why it is in quarantine, `withheld` why `to` is not sent what it
-    is to have."""
+    is to have, `held` why it is held back from `to`, which does not bear it (docs/poison.md)."""
 
     family: str
     key: str
@@ -26,6 +26,7 @@ class Route:
     to: str = ""
     reason: str = ""
     withheld: str = ""
+    held: str = ""
 
     @classmethod
     def of(cls, line: dict[str, Any]) -> "Route":
@@ -40,13 +41,22 @@ class Route:
             to=line.get("to") or "",
             reason=line.get("reason") or "",
             withheld=line.get("withheld") or "",
+            held=_held(line.get("held")),
         )
+
+
+def _held(held: dict[str, Any] | None) -> str:
+    if not held:
+        return ""
+    until = f" until {held['until']}" if held.get("until") else " until it was tried"
+    return f"{held.get('verdict')}{until}: {held.get('why')}"
 
 
 @dataclass(frozen=True)
 class RouteServer:
     """What was read from one route server. `rule_set` is None when it could not be reached; `error` says why, or why it
-    is not brought up to date. `sessions` gives the FSM state by peer, in lower case."""
+    is not brought up to date. `sessions` gives the FSM state by peer, in lower case. `barred` are pairs of a
+    recipient and an announcer none of whose routes the recipient is sent (docs/poison.md)."""
 
     name: str
     rule_set: RuleSet | None
@@ -55,6 +65,7 @@ class RouteServer:
     adj_out: Sequence[Route] = ()
     quarantine: Sequence[Route] = ()
     error: str = ""
+    barred: frozenset[tuple[str, str]] = frozenset()
 
 
 Sent = tuple[str, str, str]  # family, key, recipient
@@ -77,6 +88,26 @@ def compare_ribs(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
             f"{route.reason or 'no reason given'}.",
         )
     yield from _sent(intent, server)
+    yield from _held_back(server)
+
+
+def _held_back(server: RouteServer) -> Iterator[Difference]:
+    """What a PE does not bear is held back from it: isolation holds, and what is missing has a name."""
+    where = f"Adj-RIB-Out of {server.name}"
+    for route in server.adj_out:
+        if route.held:
+            text = (
+                f"{server.name} holds {route.nlri} of {route.endpoint} back from {route.to}, which ended its session "
+                f"for it ({route.held}). Repair {route.to} or what {route.peer} announces; weft route release "
+                f"{route.to} sends it again."
+            )
+            yield Difference(where, f"{route.nlri} of {route.endpoint} to {route.to}", "sent", "held back", text)
+    for to, peer in sorted(server.barred):
+        text = (
+            f"{server.name} sends {to} no route of {peer}: too many of them have ended its sessions. Look at "
+            f"weft route held {to}; weft route release {to} sends them again."
+        )
+        yield Difference(where, f"routes of {peer} to {to}", "sent", "held back", text)
 
 
 def _sessions(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
@@ -121,7 +152,8 @@ def expected_routes(intent: RuleSet, server: RouteServer) -> dict[Sent, frozense
     for route in server.adj_in:
         source = endpoints.get(route.endpoint)
         for recipient in (endpoints[name] for name in together[route.endpoint] if name in endpoints):
-            if source and recipient != source and server.sessions.get(recipient.peer) == "established":
+            barred = source is not None and (recipient.peer, source.peer) in server.barred
+            if source and not barred and recipient != source and server.sessions.get(recipient.peer) == "established":
                 sent = (route.family, route.key, recipient.peer)
                 rewritten = frozenset(recipient.rt if rt == source.rt else rt for rt in route.rts)
                 targets[sent] = targets[sent] | rewritten if sent in targets else rewritten

@@ -114,3 +114,23 @@ def test_route_diff_between_generations(controller: Controller, weft: Weft) -> N
     assert weft("route", "diff", "--from", "41", "--to", "42", "-o", "json").json == answer
     for wrong in (["--from", "41"], ["c5", "--to", "42"], []):
         assert weft("route", "diff", *wrong).code == 2
+
+
+def test_held_and_release(controller: Controller, weft: Weft) -> None:
+    route = {"peer": "c5", "nlri": "65000:1:1:1", "endpoint": "c1-lan", "announcer": "c1", "verdict": "poison"}
+    route |= {"why": "3/10 UPDATE error", "until": "2026-01-01T10:20:30Z"}
+    server = {"route_server": "rs1", "routes": [route], "sources": [], "apart": []}
+    server["sources"] = [{"peer": "c5", "announcer": "c2", "until": "2026-01-01T10:20:30Z"}]
+    server["apart"] = [{"peer": "c5", "family": "l2vpn-vpls", "until": "2026-01-01T10:20:30Z"}]
+    answer = {"route_servers": [server], "unreachable": ["rs2"]}
+    controller.answers["GET", "/api/v1/routes/held"] = answer
+    result = weft("route", "held", "c5")
+    assert dict(controller.last.url.params) == {"peer": "c5"}
+    for text in ("65000:1:1:1", "poison", "no route of c2 is sent to c5", "l2vpn-vpls routes are sent to c5"):
+        assert text in result.out
+    assert "route server rs2 did not answer" in result.err
+    assert weft("route", "held", "-o", "json").json == answer
+    released = {"route_servers": [{"route_server": "rs1", "routes": 1, "sources": 0}], "unreachable": []}
+    controller.answers["POST", "/api/v1/routes/release"] = released
+    assert weft("route", "release", "c5", "65000:1:1:1").out == "rs1: released 1 routes\n"
+    assert json.loads(controller.last.content) == {"peer": "c5", "nlri": "65000:1:1:1"}

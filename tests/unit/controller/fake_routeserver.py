@@ -37,6 +37,7 @@ class FakeRouteServer:
         self.more = asyncio.Event()
         self.trial: dict[str, Any] = {}
         self.behind: list[str] = []
+        self.held: dict[str, list[dict[str, Any]]] = {"routes": [], "sources": [], "apart": []}
         self.fallback: RuleSet | None = None
         self.down = False
         self.delay = 0.0
@@ -51,6 +52,8 @@ class FakeRouteServer:
             Route("/v1/routes", self._routes),
             Route("/v1/explain", self._explain),
             Route("/v1/diff", self._diff),
+            Route("/v1/held", self._held),
+            Route("/v1/peers/{peer}/release", self._release, methods=["POST"]),
             Route("/v1/events", self._events),
         ]
         self.app = Starlette(routes=routes)
@@ -127,6 +130,17 @@ class FakeRouteServer:
             return JSONResponse({"error": {"code": "not-found", "message": f'there is no peer "{peer}"'}}, 404)
         body = {"peer": peer, "generation": self.rules.generation, "session": True}
         return JSONResponse(body | {"compared": 1, "differences": []})
+
+    async def _held(self, _: Request) -> Response:
+        return JSONResponse(self.held)
+
+    async def _release(self, request: Request) -> Response:
+        peer = request.path_params["peer"]
+        lifted = [route for route in self.held["routes"] if route["peer"] == peer]
+        if not lifted:
+            return JSONResponse({"error": {"code": "not-held", "message": f'nothing is held back from "{peer}"'}}, 404)
+        self.log.append(f"release {(await request.body()).decode()}")
+        return JSONResponse({"peer": peer, "routes": len(lifted), "sources": 0})
 
     async def _routes(self, request: Request) -> Response:
         self.asked = dict(request.query_params)

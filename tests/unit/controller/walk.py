@@ -103,6 +103,7 @@ def use(say: Say) -> None:
     say("DELETE /api/v1/moves/{name}", name=begun["name"])
     say("GET /api/v1/routes/explain", **{"from": "c1-lan", "to": "c2-lan"})
     say("GET /api/v1/routes/diff", peer="c1")
+    say("GET /api/v1/routes/held", peer="c1")
     say("POST /api/v1/tokens", {"name": "t1", "role": "viewer"})
     serial = say("GET /api/v1/certificates")["items"][0]["serial"]
     say("GET /api/v1/certificates/{serial}", serial=serial)

@@ -339,3 +339,32 @@ def test_every_kind_has_a_remedy_that_can_be_followed_and_is_documented(kind: Ki
         assert verb in cast(click.Group, nouns[noun]).commands, f"weft {noun} {verb}"
     line = next(line for line in DOCUMENTED.read_text().splitlines() if line.startswith(f"| `{kind}` |"))
     assert line.endswith(f"| {remedy} |")
+
+
+@given(regions(), st.data())
+def test_a_route_that_is_held_back_has_a_name(region: Region, data: st.DataObject) -> None:
+    server = region.route_server("rs1")
+    assume(server.adj_out)
+    i = data.draw(st.integers(0, len(server.adj_out) - 1))
+    routes = list(server.adj_out)
+    routes[i] = replace(routes[i], held="poison until 2026-01-01T01:00:00Z: NOTIFICATION received: 3/10 UPDATE error")
+    [difference] = check(region, rs1=replace(server, adj_out=routes))
+    assert (difference.expected, difference.found) == ("sent", "held back")
+    assert f"weft route release {routes[i].to}" in difference.text and "3/10" in difference.text
+
+
+@given(regions(), st.data())
+def test_a_pe_whose_routes_are_held_back_has_a_name(region: Region, data: st.DataObject) -> None:
+    server = region.route_server("rs1")
+    assume(server.adj_out)
+    one = data.draw(st.sampled_from(list(server.adj_out)))
+    left = [route for route in server.adj_out if (route.to, route.peer) != (one.to, one.peer)]
+    [difference] = check(region, rs1=replace(server, adj_out=left, barred=frozenset({(one.to, one.peer)})))
+    assert difference.subject == f"routes of {one.peer} to {one.to}"
+
+
+def test_a_line_of_the_looking_glass_says_what_is_held_back() -> None:
+    line = {"family": "l2vpn-vpls", "nlri": "65000:1:1:1", "peer": "c1"}
+    assert Route.of(line).held == ""
+    held = {"verdict": "suspected", "why": "the peer closed the connection"}
+    assert Route.of(line | {"held": held}).held == "suspected until it was tried: the peer closed the connection"

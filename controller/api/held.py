@@ -1,0 +1,80 @@
+"""Routes that are held back from PEs which ended their sessions for them (docs/poison.md)."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from controller.api.access import Operator, Running
+from controller.api.openapi import errors
+from controller.api.routes import ask
+from controller.api.types import Name, NameFilter
+from controller.core.refusals import invalid
+from controller.problems import Problem
+from controller.routeservers import RefusedByRouteServer, RouteServerClient
+
+router = APIRouter(prefix="/api/v1/routes", tags=["routes"], dependencies=[Operator])
+
+
+class Held(BaseModel):
+    """What is held back, one entry per route server that could be asked, each with `route_server`: `routes` with
+    `verdict` poison or suspected, `sources` (PEs none of whose routes are sent), and families sent `apart`, one route a
+    message."""
+
+    route_servers: list[dict[str, Any]]
+    unreachable: list[str]
+
+
+class Release(BaseModel):
+    """`peer` is the PE from which something is held back, `nlri` one route as `GET /api/v1/routes/held` has it; without
+    it, everything."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    peer: Name
+    nlri: str | None = Field(default=None, min_length=1, max_length=2000)
+
+
+class Released(BaseModel):
+    """How much each route server has released, with `route_server`: `routes`, and `sources` (PEs)."""
+
+    route_servers: list[dict[str, Any]]
+    unreachable: list[str]
+
+
+@router.get("/held", responses=errors(502), summary="List routes that are held back")
+async def held(region: Running, peer: NameFilter = None, route_server: NameFilter = None) -> Held:
+    """Routes for which a PE has ended its session, or may have. Each is held back from that PE alone."""
+    _known(region, peer)
+    query = {"peer": peer} if peer else {}
+    answers, unreachable = await ask(region, route_server, lambda client: client.held(query))
+    return Held(route_servers=[{"route_server": name, **answer} for name, answer in answers], unreachable=unreachable)
+
+
+@router.post("/release", responses=errors(404, 502), summary="Send a PE again what is held back from it")
+async def release(region: Running, body: Release) -> Released:
+    """For a PE that was repaired. If it ends its session again, the route is held back again, for longer."""
+    _known(region, body.peer)
+
+    async def released(client: RouteServerClient) -> dict[str, Any]:
+        try:
+            return await client.release(body.peer, body.nlri)
+        except RefusedByRouteServer as refused:
+            if refused.status != 404:
+                raise
+            return {"routes": 0, "sources": 0}
+
+    answers, unreachable = await ask(region, None, released)
+    if not any(answer["routes"] or answer["sources"] for _, answer in answers):
+        what = f"{body.nlri} is not" if body.nlri else "Nothing is"
+        raise Problem(404, f"{what} held back from {body.peer}.")
+    what = body.nlri or "everything"
+    region.journal.note("poison-released", body.peer, f"an operator sends {body.peer} again what is held back: {what}")
+    return Released(
+        route_servers=[{"route_server": name, **answer} for name, answer in answers], unreachable=unreachable
+    )
+
+
+def _known(region: Any, peer: str | None) -> None:
+    if peer is not None and peer not in region.intent.cloudlets:
+        raise invalid("peer", f"there is no cloudlet {peer!r}")
