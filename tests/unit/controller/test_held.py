@@ -34,5 +34,6 @@ async def test_the_doctor_names_what_is_held_back(start: Start) -> None:
     async with fake_route_server("rs1") as one, start(one) as controller:
         await controller.cloudlet("c1", 1)
         one.held["sources"] = [{"peer": "c1", "announcer": "c2", "until": "2026-01-01T01:00:00Z"}]
-        texts = [d["text"] for d in (await controller.get("/doctor"))["differences"]]
-        assert any("rs1 sends c1 no route of c2" in text and "weft route release c1" in text for text in texts)
+        found = {d["text"]: d["remedy"] for d in (await controller.get("/doctor"))["differences"]}
+        [remedy] = [remedy for text, remedy in found.items() if "rs1 sends c1 no route of c2" in text]
+        assert "weft route release c1" in remedy
