@@ -17,6 +17,7 @@ class Kind(StrEnum):
     NOT_ANNOUNCED = "not-announced"
     QUARANTINE = "quarantine"
     NOT_SENT = "not-sent"
+    HELD_BACK = "held-back"
     LEAK = "leak"
     ROUTE_TARGET = "route-target"
     DESIRED_STATE = "desired-state"
@@ -69,6 +70,9 @@ REMEDIES: dict[Kind, str] = {
         "to, or correct the endpoint"
     ),
     Kind.NOT_SENT: "`weft route explain` says where the route stays; if it should be there, restart the BGP session",
+    Kind.HELD_BACK: (
+        "repair that PE, or what the announcing one sends (`weft route held` names both), and `weft route release` it"
+    ),
     Kind.LEAK: (
         "take the route server out of service (`weft route explain` shows the route) and report it: pools are not "
         "isolated while it runs"

@@ -100,13 +100,11 @@ def _held_back(server: RouteServer) -> Iterator[Difference]:
                 f"{server.name} holds {route.nlri} of {route.endpoint} back from {route.to}, which ended its session "
                 f"for it ({route.held})."
             )
-            remedy = f"Repair {route.to} or what {route.peer} announces; weft route release {route.to} sends it again."
             subject = f"{route.nlri} of {route.endpoint} to {route.to}"
-            yield Difference(where, subject, "sent", "held back", text, remedy)
+            yield Difference(Kind.HELD_BACK, where, subject, "sent", "held back", text)
     for to, peer in sorted(server.barred):
         text = f"{server.name} sends {to} no route of {peer}: too many of them have ended its sessions."
-        remedy = f"Look at weft route held {to} and at what {peer} announces; weft route release {to} sends them again."
-        yield Difference(where, f"routes of {peer} to {to}", "sent", "held back", text, remedy)
+        yield Difference(Kind.HELD_BACK, where, f"routes of {peer} to {to}", "sent", "held back", text)
 
 
 def _sessions(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:

@@ -36,4 +36,4 @@ async def test_the_doctor_names_what_is_held_back(start: Start) -> None:
         one.held["sources"] = [{"peer": "c1", "announcer": "c2", "until": "2026-01-01T01:00:00Z"}]
         found = {d["text"]: d["remedy"] for d in (await controller.get("/doctor"))["differences"]}
         [remedy] = [remedy for text, remedy in found.items() if "rs1 sends c1 no route of c2" in text]
-        assert "weft route release c1" in remedy
+        assert "weft route release" in remedy
