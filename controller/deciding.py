@@ -21,7 +21,7 @@ from controller.db.base import now
 from controller.db.decisions import DecisionRow
 from controller.db.engine import Database
 from controller.db.vms import VmRow
-from controller.predictions import as_json, link, predict
+from controller.predictions import as_json, link, predict, unlike
 
 log = logging.getLogger(__name__)
 
@@ -119,6 +119,8 @@ async def consider(
     between = link(intent, vm, endpoint)
     relation, found = await predict(session, vm, between, intent.policy.migration.downtime_ms, now())
     given = prospect(relation, found, intent.cloudlets[between[1]].speaks)
+    if refused := await unlike(session, vm, between):
+        return found, given, Verdict(Course.STAY, tuple(refused))
     return found, given, decide(intent.policy.migration, given)
 
 

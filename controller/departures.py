@@ -12,6 +12,7 @@ from controller.core.saga import Place, Plan
 from controller.db import moves
 from controller.db.moves import MoveRow
 from controller.db.vms import VmRow
+from controller.predictions import unlike
 from controller.wire.moves import Tuning
 
 
@@ -35,6 +36,9 @@ async def planned(
         raise conflict(f"{vm.name} is {vm.condition} at {vm.endpoint}: only a VM that runs can be moved", "vm")
     if vm.address is None:
         raise conflict(f"{vm.name} has no address at {vm.endpoint} yet", "vm")
+    if refused := await unlike(session, vm, (source.cloudlet, destination.cloudlet)):
+        text = f"{vm.name} would not be the same at {destination.cloudlet}: {'; '.join(refused)}"
+        raise conflict(text, "endpoint")
     for other in others:
         for place in {source.cloudlet, destination.cloudlet} & owed_by(other):
             raise conflict(f"{place} has still to clear away what {other.name} has left of {vm.name}", "vm")

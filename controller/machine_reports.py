@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.core.intent import Intent
-from controller.db import berths, events, leases, pairs
+from controller.db import berths, events, leases, pairs, platforms
 from controller.db import vms as table
 from controller.db.base import now
 from controller.db.vms import STARTING, STOPPING, VmRow
@@ -45,6 +45,8 @@ async def heard(session: AsyncSession, intent: Intent, report: MoveReport) -> No
     unless their driver has not listed any yet. What it says of VMs that are elsewhere counts for nothing: a move leaves
     traces behind, and has them cleared up."""
     cloudlet = report.cloudlet
+    if report.platforms is not None:
+        await platforms.tell(session, cloudlet, report.platforms)
     lans = [lan.name for lan in intent.endpoints_of.get(cloudlet, ())]
     there, at = {state.name: state for state in report.machines}, now()
     rows = await table.at(session, lans, lock=True)

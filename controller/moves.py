@@ -28,7 +28,7 @@ from controller.core.saga import (
     revocable,
 )
 from controller.core.saga.steps import Side
-from controller.db import events, moves, sightings, vms
+from controller.db import events, moves, platforms, sightings, vms
 from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.moves import MoveRow
@@ -145,7 +145,9 @@ class Moves:
         async with self._database.read() as session:
             rows = await moves.at(session, cloudlet)
             turning = await machines.turning(session, self._changes.intent, cloudlet)
+            compares = await platforms.compares(session, cloudlet)
         found = [wanted for row in rows if (wanted := order(row.kept, _side(row, cloudlet)))]
+        found = found if compares else [_older(wanted) for wanted in found]
         moving = {wanted.machine.name for wanted in found}
         found += [_turn(row) for row in turning if row.name not in moving]
         return Orders(cloudlet=cloudlet, orders=found)
@@ -229,6 +231,12 @@ def _side(row: MoveRow, cloudlet: str) -> Side:
 
 def _said(side: Side, progress: Progress) -> Said:
     return Said(side, progress.number, progress.state, progress.detail, progress.figures, progress.target)
+
+
+def _older(wanted: Order) -> Order:
+    """As an agent understands it that knows nothing of platforms: it compares nothing."""
+    target = wanted.target.model_copy(update={"platform": None}) if wanted.target is not None else None
+    return wanted.model_copy(update={"target": target})
 
 
 def _turn(row: VmRow) -> Order:

@@ -16,7 +16,7 @@ from controller.core.intent import Intent
 from controller.core.neighbour_history import HOUR, LATE, ROUND, start
 from controller.core.neighbour_reports import Intake, Pair
 from controller.core.pace import Pace
-from controller.db import bandwidths, neighbour_history, neighbours, reporters
+from controller.db import bandwidths, neighbour_history, neighbours, platforms, reporters
 from controller.db.base import now
 from controller.db.engine import Database
 from controller.journal import Journal
@@ -167,6 +167,7 @@ class Neighbours:
             if gone:
                 await reporters.forget(session, gone)
                 await bandwidths.forget(session, gone)
+                await platforms.forget(session, gone)
         for name in gone:
             async with self._database.write() as session:
                 await neighbour_history.forget_all(session, name)

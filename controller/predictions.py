@@ -13,12 +13,13 @@ from controller.core.intent import Intent
 from controller.core.moves import Relation
 from controller.core.profiles import Past
 from controller.core.refusals import conflict, invalid
-from controller.db import bandwidths, decisions, neighbours, profiles
+from controller.db import bandwidths, decisions, neighbours, platforms, profiles
 from controller.db.neighbours import NeighbourRow
 from controller.db.profiles import ProfileRow
 from controller.db.vms import VmRow
 from controller.wire.machines import Machine
 from controller.wire.moves import Figures
+from controller.wire.platforms import differences
 
 TRANSFERS = ("disk", "memory", "switchover")
 """Acts in which state goes over the link."""
@@ -59,6 +60,14 @@ async def predict(
         downtime_ms=downtime_ms,
     )
     return _relation(measured.get(there), at), estimate(facts)
+
+
+async def unlike(session: AsyncSession, vm: VmRow, between: tuple[str, str]) -> list[str]:
+    """Why the VM would not be the same at the other end, by what both agents have told of their hypervisors. Empty if
+    nothing keeps it, or one of them has told nothing."""
+    machine = vm.made_of
+    here, there = [await platforms.of(session, name, machine.driver) for name in between]
+    return differences(machine, here, there, between) if here is not None and there is not None else []
 
 
 async def learn(

@@ -9,10 +9,11 @@ may be cancelled, and is then asked for again or aborted. `tests/conformance` ha
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from controller.wire.machines import Machine, MachineState, Nic
 from controller.wire.moves import Figures, Target, Tuning
+from controller.wire.platforms import Platform
 
 
 class HypervisorError(Exception):
@@ -123,3 +124,12 @@ class Hypervisor(Protocol):
     async def guest(self, name: str, program: str, *arguments: str, seconds: float = 30.0) -> str:
         """Runs a program in the guest and returns what it printed. Raises HypervisorError if it failed, or there is
         nobody in the guest who does that."""
+
+
+@runtime_checkable
+class Comparable(Protocol):
+    """A driver that says what machines find here, in `platform` of the targets that it gives, too; it refuses to copy
+    to a target whose platform is not its machine's (`Refused`, before the first byte). Drivers need not."""
+
+    async def platform(self) -> Platform:
+        """What machines find here now, with all images. Raises HypervisorError."""

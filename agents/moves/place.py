@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from agents.dhcp.leases import NoAnswer
 from agents.hypervisors.found import Driver, Drivers
-from agents.hypervisors.hypervisor import Attachment, Hypervisor, HypervisorError, Refused
+from agents.hypervisors.hypervisor import Attachment, Comparable, Hypervisor, HypervisorError, Refused
 from agents.lan import bridge_name
 from agents.leases.journal import JournalError
 from agents.moves.switch import Plain, Switch
@@ -18,6 +18,7 @@ from controller.wire.desired import Desired, Endpoint
 from controller.wire.leases import LeaseRelease
 from controller.wire.machines import Condition, MachineState, client_id
 from controller.wire.moves import Act, Order
+from controller.wire.platforms import Platform
 
 log = logging.getLogger(__name__)
 
@@ -175,6 +176,17 @@ class Place:
         said to be so until somebody knows."""
         await asyncio.gather(*(self._look(driver) for driver in list(self._drivers.loaded.values())))
         return self.seen()
+
+    async def platforms(self) -> dict[str, Platform]:
+        """What machines find here, by each driver that says so. One that cannot say now is left out."""
+        found = dict[str, Platform]()
+        for driver in list(self._drivers.loaded.values()):
+            if isinstance(driver.hypervisor, Comparable):
+                try:
+                    found[driver.name] = await driver.hypervisor.platform()
+                except HypervisorError as error:
+                    log.warning("hypervisor driver %s does not say what machines find here: %s", driver.name, error)
+        return found
 
     @property
     def unlisted(self) -> list[str]:

@@ -9,6 +9,7 @@ from agents.controller import ControllerAway, ControllerRefused
 from agents.moves.place import Place
 from controller.wire.machines import MachineState
 from controller.wire.moves import MoveReport, Progress
+from controller.wire.platforms import Platform
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ class Reporter:
         self._sent: list[MachineState] = []
         self._said = ""
         self._ready = asyncio.Event()
+        self._platforms: dict[str, Platform] = {}
+        self._told: dict[str, Platform] | None = None
 
     def ready(self) -> None:
         """The machines can be seen: before, a report would say that there are none."""
@@ -88,11 +91,32 @@ class Reporter:
     async def run(self) -> None:
         """Works until cancelled."""
         await self._ready.wait()
+        looking = asyncio.create_task(self._look())
+        try:
+            await self._report()
+        finally:
+            looking.cancel()
+
+    async def _look(self) -> None:
+        """What machines find here, beside all else: an image of many gigabytes is read once."""
+        while True:
+            try:
+                self._platforms = await self._place.platforms()
+            except Exception:
+                log.exception("what machines find here")
+            await asyncio.sleep(INTERVAL)
+
+    async def _report(self) -> None:
         loop, due = asyncio.get_running_loop(), 0.0
         while True:
             machines = await self._place.machines()
             noted = [*self._noted.values()][:200]
-            if noted or _looks(machines) != _looks(self._sent) or (machines and loop.time() >= due):
+            if (
+                noted
+                or self._platforms != (self._told or {})
+                or _looks(machines) != _looks(self._sent)
+                or (machines and loop.time() >= due)
+            ):
                 try:
                     await self._send(noted, machines)
                 except (ControllerAway, ControllerRefused) as error:
@@ -106,10 +130,16 @@ class Reporter:
             await asyncio.sleep(TICK)
 
     async def _send(self, progress: list[Progress], machines: list[MachineState]) -> None:
-        unlisted = self._place.unlisted
-        report = MoveReport(cloudlet=self._cloudlet, progress=progress, machines=machines, unlisted=unlisted)
+        unlisted, platforms = self._place.unlisted, self._platforms
+        report = MoveReport(
+            cloudlet=self._cloudlet,
+            progress=progress,
+            machines=machines,
+            unlisted=unlisted,
+            platforms=platforms if platforms != self._told else None,
+        )
         await self._controller.moves(report)
-        self._sent, self._said = machines, ""
+        self._sent, self._said, self._told = machines, "", platforms
         self._place.known(machines)
 
 

@@ -130,7 +130,8 @@ async def _documents(
                 ordered = now if orders is not None else -1
                 if orders is not None and orders != asked:
                     asked = orders
-                    yield streams.event("orders", None, orders.model_dump_json())
+                    # An older agent refuses fields that it does not know, be they null.
+                    yield streams.event("orders", None, orders.model_dump_json(exclude_none=True))
                     continue
             if listed != (number := region.revocations.number):
                 try:

@@ -31,6 +31,7 @@ from pydantic import Field, model_validator
 from controller.wire.machines import Machine, MachineState, Nic
 from controller.wire.model import Message
 from controller.wire.names import NAME_PATTERN
+from controller.wire.platforms import Platform
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -61,10 +62,12 @@ POWER = ("start", "stop")
 
 class Target(Message):
     """Where a destination waits: `memory` and `disk` are URIs in the driver's own words (`disk` None without a disk),
-    several of the former if it can be reached by several paths."""
+    several of the former if it can be reached by several paths. `platform` is what the machine finds there; None by a
+    driver that cannot say, or an agent of an older release."""
 
     memory: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=8)]
     disk: Annotated[str, Field(max_length=200)] | None = None
+    platform: Platform | None = None
 
 
 class Tuning(Message):
@@ -153,9 +156,12 @@ class Progress(Message):
 
 class MoveReport(Message):
     """Progress since the last report, in its order, and the machines of the cloudlet as they are now. `unlisted` are
-    drivers that have not listed theirs since the agent was started: of these nothing is known."""
+    drivers that have not listed theirs since the agent was started: of these nothing is known. `platforms` are what
+    machines of each driver find here; None: as it was last told. An agent that has told them understands
+    `Target.platform`; one that never did is not sent it."""
 
     cloudlet: Name
     progress: list[Progress] = Field(max_length=200, default_factory=list)
     machines: list[MachineState] = Field(max_length=2000, default_factory=list)
     unlisted: list[Name] = Field(max_length=100, default_factory=list)
+    platforms: dict[Name, Platform] | None = None

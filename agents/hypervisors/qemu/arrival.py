@@ -9,6 +9,7 @@ from agents.hypervisors.hypervisor import Attachment, Fenced, Site
 from agents.hypervisors.qemu import destination
 from agents.hypervisors.qemu.boot import boot
 from agents.hypervisors.qemu.condition import VAIN
+from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.monitor import MonitorAway, Session
 from agents.hypervisors.qemu.record import Move
 from agents.hypervisors.qemu.vm import Vm
@@ -21,7 +22,14 @@ _LATE = 5.0  # seconds that the destination may need to see that it could run
 
 
 async def prepare(
-    site: Site, vm: Vm, machine: Machine, attachment: Attachment, serving: Nic, move: Move, addresses: Sequence[str]
+    site: Site,
+    vm: Vm,
+    machine: Machine,
+    attachment: Attachment,
+    serving: Nic,
+    move: Move,
+    addresses: Sequence[str],
+    digests: Digests,
 ) -> Target:
     """Where it waits. One that waits already for the same move is left to wait, unless its transfer has failed."""
     kept, state = vm.record(), await vm.state()
@@ -34,11 +42,12 @@ async def prepare(
     await leave(vm)
     await vm.remove()
     try:
-        await boot(site, vm, machine, attachment, serving, move)
+        await boot(site, vm, machine, attachment, serving, move, digests)
         async with vm.monitor.session() as session:
             disk = machine.disk is not None
-            move.target = await destination.wait(session, addresses, move.tuning, site.options, disk)
+            waits = await destination.wait(session, addresses, move.tuning, site.options, disk)
         new = vm.known()
+        move.target = waits.model_copy(update={"platform": new.platform})
         new.move = move
         vm.save(new)
     except BaseException:

@@ -6,13 +6,15 @@ from pathlib import Path
 from agents.hypervisors.hypervisor import Attachment, Fenced, Refused, Site
 from agents.hypervisors.qemu import overlay
 from agents.hypervisors.qemu.accelerator import accelerator, version
+from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.image import image
+from agents.hypervisors.qemu.platform import platform
 from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import NICS, Machine, Nic
 
 
-async def start(site: Site, vm: Vm, machine: Machine, attachment: Attachment, serving: Nic) -> None:
+async def start(site: Site, vm: Vm, machine: Machine, attachment: Attachment, serving: Nic, digests: Digests) -> None:
     """It runs, from its own disk if it has been here before. Raises Fenced, Refused, HypervisorError."""
     kept, state = vm.record(), await vm.state()
     if state.condition == "running":
@@ -22,13 +24,21 @@ async def start(site: Site, vm: Vm, machine: Machine, attachment: Attachment, se
         raise Fenced(f"{machine.name} is {state.condition} here{state.detail and f': {state.detail}'}")
     if not begun:
         await vm.remove(disk=False)
-        await boot(site, vm, machine, attachment, serving, None)
+        await boot(site, vm, machine, attachment, serving, None, digests)
     await vm.monitor.execute("cont")
 
 
-async def boot(site: Site, vm: Vm, machine: Machine, attachment: Attachment, serving: Nic, move: Move | None) -> None:
+async def boot(
+    site: Site,
+    vm: Vm,
+    machine: Machine,
+    attachment: Attachment,
+    serving: Nic,
+    move: Move | None,
+    digests: Digests,
+) -> None:
     """A QEMU that runs nothing yet, and with `move` waits for somebody else's state. What it is to be is on the disk
-    before anything is made."""
+    before anything is made, and what it has found here before it runs."""
     await version()
     files = image(site.images, machine)
     if machine.memory > (free := _memory_available()):
@@ -40,6 +50,11 @@ async def boot(site: Site, vm: Vm, machine: Machine, attachment: Attachment, ser
     )
     await overlay.make(machine, vm.folder, files, fresh=move is not None)
     await vm.spawn(files, runs)
+    async with vm.monitor.session() as session:
+        found = await platform(session, machine, files, runs, digests)
+    kept = vm.known()
+    kept.platform = found
+    vm.save(kept)
 
 
 def _memory_available() -> int:

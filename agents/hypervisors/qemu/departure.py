@@ -1,19 +1,30 @@
 """A machine that leaves: for which move, whether it has left, and back."""
 
+import logging
 from collections.abc import Mapping
 
 from agents.hypervisors.hypervisor import Fenced, Refused, Site
+from agents.hypervisors.qemu.accelerator import accelerator
+from agents.hypervisors.qemu.digests import Digests
+from agents.hypervisors.qemu.image import image
 from agents.hypervisors.qemu.paths import leaves
+from agents.hypervisors.qemu.platform import compare, platform
 from agents.hypervisors.qemu.record import Move
 from agents.hypervisors.qemu.source import Source
 from agents.hypervisors.qemu.target import memory
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.moves import Figures, Target, Tuning
+from controller.wire.platforms import Platform
+
+log = logging.getLogger(__name__)
 
 
-def begin(vm: Vm, move: str, target: Target, tuning: Tuning, site: Site, several: bool) -> Source:
-    """From now on it belongs to this move. Raises Fenced if it belongs to another one, Refused if nothing runs, and
-    HypervisorError if nobody would take it in from where it would come."""
+async def begin(
+    vm: Vm, move: str, target: Target, tuning: Tuning, site: Site, several: bool, digests: Digests
+) -> Source:
+    """From now on it belongs to this move. Raises Fenced if it belongs to another one, Refused if nothing runs or the
+    machine would not find there what it has here, and HypervisorError if nobody would take it in from where it would
+    come. Nothing has been sent then."""
     kept = vm.known()
     if not vm.runs():
         raise Refused(f"{vm.name}: {vm.ended()}")
@@ -22,9 +33,22 @@ def begin(vm: Vm, move: str, target: Target, tuning: Tuning, site: Site, several
         raise Fenced(f"{vm.name} belongs to move {now.name}")
     if now is None or now.name != move or now.target != target:
         leaves(memory(target)[0], site.address)
+        if target.platform is None:
+            log.warning(
+                "%s: nothing compared before move %s: its destination does not say what is there", vm.name, move
+            )
+        else:
+            compare(kept.machine, kept.platform or await _now(vm, site, digests), target.platform)
         kept.move = now = Move(name=move, role="outgoing", target=target, tuning=tuning)
         vm.save(kept)
     return Source(vm.monitor, now, site.options, several)
+
+
+async def _now(vm: Vm, site: Site, digests: Digests) -> Platform:
+    """Of a machine that an older release has started: as things are now."""
+    machine, runs = vm.known().machine, await accelerator(site.state_dir, site.images, site.options)
+    async with vm.monitor.session() as session:
+        return await platform(session, machine, image(site.images, machine), runs, digests)
 
 
 async def switchover(vm: Vm, move: str, options: Mapping[str, str], several: bool) -> Figures:

@@ -13,13 +13,17 @@ from agents.hypervisors.hypervisor import Attachment, Capabilities, Fenced, Hype
 from agents.hypervisors.qemu import arrival, boot, departure, postcopy, process
 from agents.hypervisors.qemu.accelerator import version
 from agents.hypervisors.qemu.condition import COMING
+from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.guard import guard
 from agents.hypervisors.qemu.monitor import MonitorAway
+from agents.hypervisors.qemu.platform import Here
 from agents.hypervisors.qemu.record import Move, Record
+from agents.hypervisors.qemu.source import Source
 from agents.hypervisors.qemu.target import memory
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import Machine, MachineState, Nic
 from controller.wire.moves import Figures, Target, Tuning
+from controller.wire.platforms import Platform
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +38,8 @@ class Qemu:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._guards: dict[str, asyncio.Task[None]] = {}
         self._followed: dict[str, str] = {}  # by machine: the move of which post-copy was, or is, followed
+        self._digests = Digests(site.state_dir)
+        self._here = Here(site, self._digests)
         self._addresses = list(dict.fromkeys((site.address, *site.paths)))
         self._several = len(self._addresses) > 1
 
@@ -52,6 +58,9 @@ class Qemu:
             f"QEMU {running}", disk=images, multipath=self._several, post_copy=True, compression=True, guest=True
         )
 
+    async def platform(self) -> Platform:
+        return await self._here.look()
+
     async def machines(self) -> Mapping[str, MachineState]:
         folders = self._site.state_dir.glob("*/machine.json")
         names = [path.parent.name for path in folders]
@@ -63,30 +72,35 @@ class Qemu:
 
     async def start(self, machine: Machine, attachment: Attachment, serving: Nic) -> None:
         async with self._locks[machine.name]:
-            await boot.start(self._site, self._vm(machine.name), machine, attachment, serving)
+            await boot.start(self._site, self._vm(machine.name), machine, attachment, serving, self._digests)
 
     async def prepare(
         self, machine: Machine, attachment: Attachment, serving: Nic, move: str, tuning: Tuning
     ) -> Target:
         async with self._locks[machine.name]:
             vm, coming = self._vm(machine.name), Move(name=move, role="incoming", tuning=tuning)
-            return await arrival.prepare(self._site, vm, machine, attachment, serving, coming, self._addresses)
+            where, digests = self._addresses, self._digests
+            return await arrival.prepare(self._site, vm, machine, attachment, serving, coming, where, digests)
 
     async def disk(self, name: str, move: str, target: Target, tuning: Tuning) -> AsyncIterator[Figures]:
         async with self._locks[name]:
-            source = departure.begin(self._vm(name), move, target, tuning, self._site, self._several)
+            source = await self._leaving(name, move, target, tuning)
         async for figures in source.disk():
             yield figures
 
     async def memory(self, name: str, move: str, target: Target, tuning: Tuning) -> AsyncIterator[Figures]:
         async with self._locks[name]:
-            source = departure.begin(self._vm(name), move, target, tuning, self._site, self._several)
+            source = await self._leaving(name, move, target, tuning)
         guarded = False
         async for figures in source.memory():
             if not guarded:
                 guarded = True
                 self._guard(name, target)
             yield figures
+
+    async def _leaving(self, name: str, move: str, target: Target, tuning: Tuning) -> Source:
+        vm = self._vm(name)
+        return await departure.begin(vm, move, target, tuning, self._site, self._several, self._digests)
 
     def _guard(self, name: str, target: Target) -> None:
         self._look_after(name, guard(self._vm(name).rescue, memory(target)))

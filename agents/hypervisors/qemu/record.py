@@ -9,6 +9,7 @@ from agents import durable
 from agents.hypervisors.hypervisor import HypervisorError
 from controller.wire.machines import Machine, Nic
 from controller.wire.moves import Figures, Target, Tuning
+from controller.wire.platforms import Platform
 
 FILE = "machine.json"
 
@@ -33,7 +34,8 @@ class Move(BaseModel):
 
 
 class Record(BaseModel):
-    """One machine. `links` are the vNICs' cables; `serving` the one that serves."""
+    """One machine. `links` are the vNICs' cables; `serving` the one that serves. `platform` is what its QEMU found
+    when it was started; None if an older release started it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,6 +45,7 @@ class Record(BaseModel):
     serving: Nic
     links: dict[Nic, bool]
     move: Move | None = None
+    platform: Platform | None = None
 
     def plug(self, nic: Nic, up: bool) -> None:
         """The cable of `nic`. The only vNIC with a cable serves."""

@@ -13,6 +13,7 @@ from agents.hypervisors.qemu.accelerator import accelerator, version
 from agents.hypervisors.qemu.command_line import PROGRAM, Accelerator, command_line
 from agents.hypervisors.qemu.condition import POSTCOPY, condition
 from agents.hypervisors.qemu.convergence import Convergence, Sample
+from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.image import Image, image
 from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.taps import tap
@@ -123,7 +124,15 @@ async def test_a_machine_that_does_not_run_is_not_asked_to_leave_again_and_again
     vm = Vm(tmp_path / MACHINE.name)
     vm.save(kept(Move(name="m1", role="outgoing")))
     with pytest.raises(Refused, match="its QEMU does not run"):
-        departure.begin(vm, "m1", Target(memory=["tcp:192.0.2.1:49152"]), Tuning(), site(tmp_path), several=False)
+        await departure.begin(
+            vm,
+            "m1",
+            Target(memory=["tcp:192.0.2.1:49152"]),
+            Tuning(),
+            site(tmp_path),
+            several=False,
+            digests=Digests(tmp_path),
+        )
     (vm.folder / "log").write_text("qemu-system-x86_64: cannot go on\n")
     with pytest.raises(Refused, match="its QEMU does not run: qemu-system-x86_64: cannot go on"):
         await departure.switchover(vm, "m1", {}, several=False)
@@ -147,16 +156,18 @@ def test_what_would_leave_from_an_address_that_is_taken_nowhere_is_not_sent() ->
     paths.leaves(Place("255.255.255.255", 49152), "192.0.2.1")  # nowhere, which is for who connects to say
 
 
-def test_nothing_leaves_that_nobody_would_take_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_leaves_that_nobody_would_take_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said when a move begins; one that is under way is not looked at again."""
     vm, here = Vm(tmp_path / MACHINE.name), Target(memory=["tcp:127.0.0.1:49152"])
     monkeypatch.setattr(vm, "runs", lambda: True)
     vm.save(kept(None))
     with pytest.raises(HypervisorError, match=r"its route needs 'src 192\.0\.2\.1'"):
-        departure.begin(vm, "m1", here, Tuning(), site(tmp_path), several=False)
+        await departure.begin(vm, "m1", here, Tuning(), site(tmp_path), several=False, digests=Digests(tmp_path))
     assert vm.known().move is None
-    departure.begin(vm, "m1", here, Tuning(), site(tmp_path, "127.0.0.1"), several=False)
-    departure.begin(vm, "m1", here, Tuning(), site(tmp_path), several=False)
+    await departure.begin(
+        vm, "m1", here, Tuning(), site(tmp_path, "127.0.0.1"), several=False, digests=Digests(tmp_path)
+    )
+    await departure.begin(vm, "m1", here, Tuning(), site(tmp_path), several=False, digests=Digests(tmp_path))
 
 
 @pytest.mark.parametrize("uri", ["exec:reboot", "tcp:1.2.3.4", "tcp:1.2.3.4:5,mptcp=on", "unix:/x", "file:/etc/passwd"])

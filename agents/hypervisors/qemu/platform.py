@@ -1,0 +1,92 @@
+"""What machines find here: of a QEMU that has been started, and of this cloudlet, for what is planned."""
+
+from pathlib import Path
+
+from agents.hypervisors.hypervisor import Refused, Site
+from agents.hypervisors.qemu import process
+from agents.hypervisors.qemu.accelerator import accelerator, version
+from agents.hypervisors.qemu.command_line import MACHINE_TYPE, PROGRAM, Accelerator
+from agents.hypervisors.qemu.digests import Digests
+from agents.hypervisors.qemu.image import Image
+from agents.hypervisors.qemu.monitor import Monitor, Session
+from agents.hypervisors.qemu.processor import features
+from controller.wire.machines import Machine
+from controller.wire.platforms import BASE, FILES, Platform, differences, files
+
+_PROBE = ".probe"  # no machine's name
+
+
+async def platform(session: Session, machine: Machine, image: Image, runs: Accelerator, digests: Digests) -> Platform:
+    """Return what this machine's QEMU has. Raises HypervisorError."""
+    paths = {image.kernel, image.initramfs, image.base} - {None}
+    names = {path: name for name in files(machine) for path in paths if path is not None and _is(path, name)}
+    vendor, seen = await features(session, runs.cpu)
+    return Platform(
+        version=f"QEMU {await version()}",
+        board=MACHINE_TYPE,
+        accelerator=runs.name,
+        cpu=runs.cpu,
+        vendor=vendor,
+        features=seen,
+        files={name: await digests.of(path) for path, name in names.items()},
+    )
+
+
+def _is(path: Path, name: str) -> bool:
+    return (path.parent.name, path.name) == tuple(name.split("/"))
+
+
+class Here:
+    """What this cloudlet's QEMU gives machines. Its CPU is looked at once in an agent's life, in a QEMU that runs
+    nothing; files whenever it is asked for."""
+
+    def __init__(self, site: Site, digests: Digests) -> None:
+        self._site, self._digests = site, digests
+        self._found: tuple[str, str, Accelerator, list[str]] | None = None
+
+    async def look(self) -> Platform:
+        """Return it. Raises HypervisorError."""
+        now, runs = await version(), await accelerator(self._site.state_dir, self._site.images, self._site.options)
+        if self._found is None or (self._found[0], self._found[2]) != (now, runs):
+            vendor, seen = await self._probe(runs)
+            self._found = now, vendor, runs, seen
+        _, vendor, runs, seen = self._found
+        there = [path for name in (*FILES, BASE) for path in sorted(self._site.images.glob(f"*/{name}"))]
+        return Platform(
+            version=f"QEMU {now}",
+            board=MACHINE_TYPE,
+            accelerator=runs.name,
+            cpu=runs.cpu,
+            vendor=vendor,
+            features=seen,
+            files={f"{path.parent.name}/{path.name}": await self._digests.of(path) for path in there},
+        )
+
+    async def _probe(self, runs: Accelerator) -> tuple[str, list[str]]:
+        folder = self._site.state_dir / _PROBE
+        monitor, found = Monitor(_PROBE, folder / "monitor"), list[tuple[str, list[str]]]()
+
+        async def ask() -> None:
+            async with monitor.session() as session:
+                found.append(await features(session, runs.cpu))
+
+        argv = [PROGRAM, "-nodefaults", "-no-user-config", "-display", "none", "-pidfile", str(folder / "pid"), "-S"]
+        argv += ["-machine", MACHINE_TYPE, "-accel", runs.name, "-cpu", runs.cpu, "-m", "16"]
+        argv += [
+            "-chardev",
+            "socket,id=monitor,path=monitor,server=on,wait=off",
+            "-mon",
+            "chardev=monitor,mode=control",
+        ]
+        try:
+            await process.end(folder)
+            await process.spawn(folder, argv, ask)
+        finally:
+            await process.end(folder)
+        return found[-1]
+
+
+def compare(machine: Machine, here: Platform, there: Platform) -> None:
+    """Raises Refused, with every difference named, if the machine cannot go from here to there."""
+    if found := differences(machine, here, there):
+        raise Refused(f"{machine.name} would not be the same there: {'; '.join(found)}")

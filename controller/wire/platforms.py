@@ -1,0 +1,92 @@
+"""What a machine finds at a cloudlet, and must find the same at the other end of a move.
+
+A driver says so of a machine that it runs or waits for (`Target.platform`), and of all that it has, for what is planned
+(`MoveReport.platforms`). A move carries neither the base image that a disk's changes belong to, nor what the CPU can:
+where one of them is another one, it would end as "done", with a disk that is silently corrupt or a guest that is dead.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field
+
+from controller.wire.machines import Machine
+from controller.wire.model import Message
+
+Word = Annotated[str, Field(max_length=100)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+FILES = ("kernel", "initramfs")
+BASE = "disk.qcow2"
+_SHOWN = 8  # features, in a sentence for people
+
+
+class Platform(Message):
+    """`version` of the hypervisor, for people; the `board` with its version, which lays out devices and their state;
+    what runs instructions (`accelerator`); the CPU as it is configured, its vendor, and the features that the guest
+    really sees. `files` have SHA-256 digests, by IMAGE/FILE."""
+
+    version: Word
+    board: Word
+    accelerator: Word
+    cpu: Annotated[str, Field(max_length=400)]
+    vendor: Word = ""
+    features: Annotated[list[Word], Field(max_length=2000)] = Field(default_factory=list)
+    files: Annotated[dict[Annotated[str, Field(max_length=200)], Digest], Field(max_length=3000)] = Field(
+        default_factory=dict
+    )
+
+
+def files(machine: Machine) -> list[str]:
+    """The names of the files that a machine of this description may need."""
+    base = [f"{machine.disk.base}/{BASE}"] if machine.disk is not None else []
+    return [*(f"{machine.image}/{name}" for name in FILES), *base]
+
+
+def differences(
+    machine: Machine, here: Platform, there: Platform, names: tuple[str, str] = ("here", "there")
+) -> list[str]:
+    """What keeps the machine from going from the one (`here`) to the other, a sentence each; empty if nothing does.
+    `names` are what the two are called in it."""
+    return [*_files(machine, here, there, *names), *_processor(here, there, *names)]
+
+
+def _files(machine: Machine, here: Platform, there: Platform, one: str, two: str) -> Iterator[str]:
+    for name in files(machine):
+        ours, theirs = here.files.get(name), there.files.get(name)
+        if ours == theirs:
+            continue
+        found = f"{one} {_digest(ours)}, {two} {_digest(theirs)}"
+        remedy = "copy the same file to both cloudlets' images, and start the machine anew where that changes it"
+        yield f"file {name}: {found}; {remedy}"
+
+
+def _digest(digest: str | None) -> str:
+    return f"sha256 {digest[:12]}" if digest else "none"
+
+
+def _processor(here: Platform, there: Platform, one: str, two: str) -> Iterator[str]:
+    for what, ours, theirs in (
+        ("machine type", here.board, there.board),
+        ("accelerator", here.accelerator, there.accelerator),
+        ("CPU vendor", here.vendor, there.vendor),
+    ):
+        if ours != theirs:
+            yield f"{what}: {one} {ours or 'unknown'}, {two} {theirs or 'unknown'}"
+    if here.features and there.features:
+        more, less = (sorted(set(ours) - set(theirs)) for ours, theirs in _pairs(here, there))
+        if more or less:
+            said = [f"only {where} {_some(names)}" for where, names in ((one, more), (two, less)) if names]
+            remedy = "set the drivers' option 'cpu' to one that both have"
+            yield f"CPU: {one} {here.cpu}, {two} {there.cpu}; {', '.join(said)}; {remedy}"
+    elif here.cpu != there.cpu:
+        yield f"CPU: {one} {here.cpu}, {two} {there.cpu}"
+
+
+def _pairs(here: Platform, there: Platform) -> list[tuple[list[str], list[str]]]:
+    return [(here.features, there.features), (there.features, here.features)]
+
+
+def _some(names: list[str]) -> str:
+    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return " ".join(names[:_SHOWN]) + rest

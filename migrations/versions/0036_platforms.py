@@ -1,0 +1,28 @@
+"""What machines find at each cloudlet, so that a move to where they would find something else is refused beforehand"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0036"
+down_revision = "0035"
+branch_labels = None
+depends_on = None
+
+NAME = sa.String(63).with_variant(sa.String(63, collation="C"), "postgresql")
+
+
+def upgrade() -> None:
+    op.create_table(
+        "platforms",
+        sa.Column("cloudlet", NAME, primary_key=True),
+        sa.Column("driver", NAME, primary_key=True),
+        sa.Column("platform", sa.JSON, nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+    )
+    # Bytes on the wire were divided by all of a machine's memory, and a switchover's were counted twice.
+    op.execute("UPDATE profiles SET ratio = NULL")
+
+
+def downgrade() -> None:
+    """Loses what agents have told of their hypervisors (platforms): only the source refuses a move to an unlike one."""
+    op.drop_table("platforms")
