@@ -19,8 +19,6 @@ def upgrade() -> None:
         sa.Column("platform", sa.JSON, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
     )
-    # Bytes on the wire were divided by all of a machine's memory, and a switchover's were counted twice.
-    op.execute("UPDATE profiles SET ratio = NULL")
 
 
 def downgrade() -> None:
