@@ -51,7 +51,10 @@ func within(ns string) *http.Client {
 
 // dialIn connects from within a network namespace. A socket belongs to the namespace that its thread was in when it was
 // made; the thread is thrown away after that.
-func dialIn(ns, address string) (net.Conn, error) {
+func dialIn(ns, address string) (net.Conn, error) { return dialFrom(ns, "", address) }
+
+// dialFrom is dialIn from one of several addresses.
+func dialFrom(ns, local, address string) (net.Conn, error) {
 	type result struct {
 		conn net.Conn
 		err  error
@@ -66,7 +69,11 @@ func dialIn(ns, address string) (net.Conn, error) {
 		}
 		var conn net.Conn
 		if err == nil {
-			conn, err = net.Dial("tcp", address)
+			dialer := net.Dialer{}
+			if local != "" {
+				dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(local)}
+			}
+			conn, err = dialer.Dial("tcp", address)
 		}
 		done <- result{conn, err}
 	}()

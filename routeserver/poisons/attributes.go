@@ -7,25 +7,26 @@ import (
 
 // attribute is one or several encoded path attributes. Their type is the second byte (IANA, BGP path attributes).
 type attribute struct {
-	name    string
-	encoded []byte
-	fate    Fate
-	hurts   []string
+	name        string
+	encoded     []byte
+	communities []byte // extended ones, in the attribute with the route target
+	fate        Fate
+	hurts       []string
 }
 
 // attributes are poisons that a route of any family can carry.
 func attributes() []attribute {
-	return slices.Concat(flags(), communities(), prefixSIDs(), tunnels(), pmsiTunnels(), others(), deprecated())
+	return slices.Concat(flags(), communities(), extended(), prefixSIDs(), tunnels(), pmsiTunnels(), others(), deprecated())
 }
 
 func poison(fate Fate, name, encoded string, hurts ...string) attribute {
-	return attribute{name, bytes(encoded), fate, hurts}
+	return attribute{name: name, encoded: bytes(encoded), fate: fate, hurts: hurts}
 }
 
 // long is an attribute of many bytes with a length field of two.
 func long(fate Fate, name, head string, value string, times int) attribute {
 	n := len(bytes(value)) * times
-	return attribute{name, join(bytes(head), []byte{byte(n >> 8), byte(n)}, bytes(strings.Repeat(value, times))), fate, nil}
+	return attribute{name: name, encoded: join(bytes(head), []byte{byte(n >> 8), byte(n)}, bytes(strings.Repeat(value, times))), fate: fate}
 }
 
 // flags are reserved and misplaced bits (RFC 4271 section 4.3).
@@ -67,6 +68,24 @@ func communities() []attribute {
 		poison(Withdrawn, "LARGE_COMMUNITY of 13 bytes", "c020 0d"+large+"00"),
 		poison(Withdrawn, "empty IPV6_EXTENDED_COMMUNITIES", "c019 00"),
 		poison(Withdrawn, "IPV6_EXTENDED_COMMUNITIES of 8 bytes", "c019 08 0002fde800000001"),
+	}
+}
+
+// extended are extended communities (RFC 4360). gobgpd (4.8) cannot read those of EVPN and of the mobile user plane that it has
+// no name for, and takes their routes for withdrawn.
+func extended() []attribute {
+	beside := func(fate Fate, name, list string) attribute {
+		return attribute{name: name, communities: bytes(list), fate: fate}
+	}
+	return []attribute{
+		beside(Mended, "EXTENDED_COMMUNITIES with a repetition", "030c000000000008 030c000000000008"),
+		beside(Relayed, "DF Election (RFC 8584)", "0606000000000000"),
+		beside(Relayed, "ARP/ND extended community (RFC 9047)", "0608000000000000"),
+		beside(Relayed, "EVPN extended community that nobody knows", "067f000000000000"),
+		beside(Relayed, "opaque extended community that nobody knows", "037f000000000000"),
+		beside(Relayed, "extended community of a type that nobody knows", "3f7f000000000000"),
+		beside(Relayed, "experimental extended community that nobody knows", "807f000000000000"),
+		beside(Relayed, "mobile user plane extended community", "0c7f000000000000"),
 	}
 }
 
@@ -119,7 +138,7 @@ func tunnels() []attribute {
 		poison(Withdrawn, "Tunnel Encapsulation that is well-known", "4017 04 0008 0000"),
 		poison(Relayed, "tunnel without a sub-TLV", "c017 04 0008 0000"),
 		poison(Relayed, "tunnel with an egress endpoint", "c017 10 0008 000c 06 0a 00000000 0001 0a620002"),
-		poison(Relayed, "two tunnels", "c017 08 0008 0000 0002 0000", FRR),
+		poison(Relayed, "two tunnels", "c017 08 0008 0000 0002 0000"),
 		poison(Relayed, "tunnel with a long sub-TLV that nobody knows", "c017 09 0008 0005 c8 0002 abcd", FRR),
 	}
 }

@@ -40,7 +40,7 @@ func evpn(s Site) []nlri {
 		{EVPN, "type 2 with a segment that is not well formed", typed(2, wrong, tag, mac, bytes("00 000064")), nil, Withdrawn, nil},
 		{EVPN, "type 2 with a MAC of 40 bits", typed(2, none, tag, bytes("28 0200000102 00 000064")), nil, Withdrawn, nil},
 		{EVPN, "type 2 with an address of 31 bits", typed(2, none, tag, mac, bytes("1f 0a000001 000064")), nil, Withdrawn, nil},
-		{EVPN, "type 4 with an IPv6 originator", typed(4, bytes("00 010203040506070809"), bytes("80 20010db8000000000000000000000009")), nil, Relayed, nil},
+		{EVPN, "type 4 with an IPv6 originator", typed(4, bytes("00 010203040506070809"), bytes("80 20010db8000000000000000000000009")), nil, Relayed, []string{FRR}},
 		{EVPN, "type 5 of 33 bits", typed(5, none, tag, bytes("21 0a000000 00000000 000064")), nil, Withdrawn, nil},
 		{EVPN, "type 12", typed(12, tag), nil, Withdrawn, nil},
 	}

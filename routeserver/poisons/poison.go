@@ -47,6 +47,7 @@ type Poison struct {
 	Family       string
 	NLRI         []byte
 	Attributes   []byte // encoded path attributes after the usual ones
+	Communities  []byte // extended communities after the route target
 	Fate         Fate
 	Hurts        []string // daemons that end their session when it reaches them, though it is well formed
 	Announcement []byte   // a whole UPDATE, as an internal PE with four-octet AS numbers sends it
@@ -56,7 +57,7 @@ type Poison struct {
 // In lists the poisons that a family carries. Each has a route of its own.
 func In(family string, s Site) (all []Poison) {
 	for i, a := range attributes() {
-		all = append(all, s.poison(family, a.name, carrier(family, s, i), s.hop(family), a.encoded, a.fate, a.hurts))
+		all = append(all, s.poison(family, a.name, carrier(family, s, i), s.hop(family), a.encoded, a.communities, a.fate, a.hurts))
 	}
 	for _, n := range nlris(s) {
 		if n.family == family {
@@ -64,7 +65,7 @@ func In(family string, s Site) (all []Poison) {
 			if hop == nil {
 				hop = s.hop(family)
 			}
-			all = append(all, s.poison(family, n.name, n.nlri, hop, nil, n.fate, n.hurts))
+			all = append(all, s.poison(family, n.name, n.nlri, hop, nil, nil, n.fate, n.hurts))
 		}
 	}
 	return all
@@ -72,10 +73,10 @@ func In(family string, s Site) (all []Poison) {
 
 // Healthy is a route of a family with nothing wrong with it, other than those of In.
 func Healthy(family string, s Site) Poison {
-	return s.poison(family, "healthy", carrier(family, s, 1000), s.hop(family), nil, Relayed, nil)
+	return s.poison(family, "healthy", carrier(family, s, 1000), s.hop(family), nil, nil, Relayed, nil)
 }
 
-func (s Site) poison(family, name string, nlri, hop, more []byte, fate Fate, hurts []string) Poison {
+func (s Site) poison(family, name string, nlri, hop, more, communities []byte, fate Fate, hurts []string) Poison {
 	head := identifiers[family]
 	reach := append(append(append(head[:], byte(len(hop))), hop...), 0)
 	usual := [][]byte{
@@ -83,10 +84,10 @@ func (s Site) poison(family, name string, nlri, hop, more []byte, fate Fate, hur
 		{0x40, 1, 1, 0},            // ORIGIN
 		{0x40, 2, 0},               // AS_PATH
 		{0x40, 5, 4, 0, 0, 0, 100}, // LOCAL_PREF
-		byhand.Attribute(0xc0, 16, s.RT[:]),
+		byhand.Attribute(0xc0, 16, append(s.RT[:], communities...)),
 	}
 	return Poison{
-		Name: name, Family: family, NLRI: nlri, Attributes: more, Fate: fate, Hurts: hurts,
+		Name: name, Family: family, NLRI: nlri, Attributes: more, Communities: communities, Fate: fate, Hurts: hurts,
 		Announcement: byhand.Update(append(usual, more)...),
 		Withdrawal:   byhand.Update(byhand.Attribute(0x80, 15, append(head[:], nlri...))),
 	}

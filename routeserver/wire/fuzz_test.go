@@ -71,8 +71,14 @@ func fuzzUpdate(t *testing.T, from Neighbour, body []byte) {
 	}
 }
 
-// gobgpReads says whether all NLRIs are of forms that gobgp (4.8) has: of EVPN it has the types 1 to 5; of filters see Family.read.
+// gobgpReads says whether all NLRIs and extended communities are of forms that gobgp (4.8) has: of EVPN routes it has the types
+// 1 to 5, of extended communities not all of EVPN; of filters see Family.read.
 func gobgpReads(u *Update) bool {
+	for c := u.Attributes.Communities; len(c) >= 8; c = c[8:] {
+		if _, err := bgp.ParseExtended([]byte(c[:8])); err != nil {
+			return false
+		}
+	}
 	for _, n := range u.Reach {
 		if u.ReachFamily == EVPN && n[0] > evpnPrefix {
 			return false
