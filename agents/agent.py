@@ -74,7 +74,7 @@ class Agent:
         self._host, self._prober = Host(self._dirty.set), Prober(self._dirty.set)
         self._rules = RuleWatch(self._nft, self._dirty.set, self._host.wake)
         self._sources = Sources(self._nft, state, self._dirty.set)
-        self._leases = Leases(controller, settings.state_dir / "leases", self._sources)
+        self._leases = Leases(controller, settings.state_dir / "leases", self._sources, self._dirty.set)
         self._sightings = Sightings(settings.cloudlet, controller, self._nft)
         self._servers = LanServers(self._sightings.witness(self._leases))
         self._neighbours = Neighbours(settings.cloudlet, controller)
@@ -269,8 +269,9 @@ class Agent:
         for name in outcome.snapshot.bridges:
             with suppress(OSError):
                 interfaces[name] = socket.if_nametoindex(name)
-        problems = await self._servers.serve(desired, interfaces)
-        for problem in await self._leases.follow(desired):
+        unkept = await self._leases.follow(desired)
+        problems = await self._servers.serve(desired, interfaces, self._leases.hosts)
+        for problem in unkept:
             problems.setdefault(0, []).append(problem)
         ports = {bridge_name(e): on_bridge(outcome.snapshot, e) for e in desired.endpoints}
         if (unguarded := await self._sources.apply(desired, ports)) is not None:
@@ -305,6 +306,7 @@ class Agent:
             texts += unsigned
             texts += self._protection.problems(endpoint)
             texts += self._access.problems.get(endpoint.name, [])
+            texts += self._leases.problems(endpoint.name)
             problems[endpoint.index] = texts
         return problems
 

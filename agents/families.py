@@ -58,9 +58,17 @@ class Families:
         used.pop(version, None)
         if any(until > self._now() for until in used.values()):
             return
-        if version == 6:
-            release = release.model_copy(update={"client_id": self._client_ids.get(release.mac)})
-        await self._leases.release(release)
+        await self._leases.release(self._named(version, release))
+
+    async def decline(self, version: Version, release: LeaseRelease) -> None:
+        """As LeaseSource.decline, for both families: a pair has a number, and both its addresses follow from it."""
+        self._used.pop((release.endpoint, release.mac), None)
+        await self._leases.decline(self._named(version, release))
+
+    def _named(self, version: Version, release: LeaseRelease) -> LeaseRelease:
+        if version == 4:
+            return release
+        return release.model_copy(update={"client_id": self._client_ids.get(release.mac)})
 
     def _forget(self, now: float) -> None:
         """What is over, and what is too much."""
@@ -88,3 +96,6 @@ class _Family:
 
     async def release(self, release: LeaseRelease) -> None:
         await self._families.release(self._version, release)
+
+    async def decline(self, release: LeaseRelease) -> None:
+        await self._families.decline(self._version, release)

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from agents import dhcp, dhcp6
 from agents.dhcp import DhcpError, DhcpServer
 from agents.dhcp.leases import LeaseSource
 from agents.dhcp6 import Dhcp6Server
 from agents.families import Families
 from agents.lan import bridge_name, mac
-from agents.ra import Advertiser, AdvertiserError
+from agents.ra import Advertisement, Advertiser, AdvertiserError
 from agents.settings import FrrSettings
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.flavours import Flavour
+from controller.wire.host_settings import HostSettings
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +47,7 @@ class _Lan:
     prefix: str
     prefix6: str | None
     mtu: int
+    hosts: HostSettings
 
 
 class LanServers:
@@ -55,14 +58,17 @@ class LanServers:
         self._leases, self._families = leases, Families(leases)
         self._running: dict[tuple[str, _Lan], Server] = {}
 
-    async def serve(self, desired: Desired, interfaces: dict[str, int]) -> dict[int, list[str]]:
+    async def serve(
+        self, desired: Desired, interfaces: dict[str, int], hosts: Callable[[str], HostSettings]
+    ) -> dict[int, list[str]]:
         """Starts and stops servers until they match. `interfaces` are the indexes of the bridges that exist: a bridge
-        that was made anew gets new servers. Returns what could not be done, by endpoint index."""
+        that was made anew gets new servers. `hosts` gives what an endpoint's hosts are told. Returns what could not be
+        done, by endpoint index."""
         wanted = {
             (what, lan)
             for endpoint in desired.endpoints
             if bridge_name(endpoint) in interfaces
-            for lan in [_lan(desired.cloudlet, endpoint, interfaces[bridge_name(endpoint)])]
+            for lan in [_lan(desired.cloudlet, endpoint, interfaces[bridge_name(endpoint)], hosts(endpoint.name))]
             for what in (("dhcp", "dhcp6", "ra") if lan.prefix6 else ("dhcp",))
         }
         for key in self._running.keys() - wanted:
@@ -85,14 +91,14 @@ class LanServers:
                 server.greet()
 
     def _server(self, what: str, lan: _Lan) -> Server:
-        if lan.prefix6 is None:
-            return DhcpServer(lan.endpoint, lan.bridge, lan.gateway, lan.prefix, lan.mtu, self._leases)
-        leases, leases6 = self._families.of(4), self._families.of(6)
-        if what == "dhcp":
-            return DhcpServer(lan.endpoint, lan.bridge, lan.gateway, lan.prefix, lan.mtu, leases)
+        if what == "dhcp" or lan.prefix6 is None:
+            leases = self._families.of(4) if lan.prefix6 is not None else self._leases
+            told = dhcp.Lan.of(lan.gateway, lan.prefix, lan.mtu, lan.hosts)
+            return DhcpServer(lan.endpoint, lan.bridge, told, leases)
         if what == "dhcp6":
-            return Dhcp6Server(lan.endpoint, lan.bridge, lan.mac, lan.prefix, lan.prefix6, leases6)
-        return Advertiser(lan.bridge, lan.mac, lan.prefix6, lan.mtu)
+            told6 = dhcp6.Lan.of(lan.mac, lan.prefix, lan.prefix6, lan.hosts)
+            return Dhcp6Server(lan.endpoint, lan.bridge, told6, self._families.of(6))
+        return Advertiser(lan.bridge, Advertisement.of(lan.mac, lan.prefix6, lan.mtu, lan.hosts))
 
     async def stop(self) -> None:
         """Stops all of them."""
@@ -100,7 +106,7 @@ class LanServers:
             await self._running.popitem()[1].stop()
 
 
-def _lan(cloudlet: str, endpoint: Endpoint, interface: int) -> _Lan:
+def _lan(cloudlet: str, endpoint: Endpoint, interface: int, hosts: HostSettings) -> _Lan:
     return _Lan(
         endpoint=endpoint.name,
         index=endpoint.index,
@@ -111,6 +117,7 @@ def _lan(cloudlet: str, endpoint: Endpoint, interface: int) -> _Lan:
         prefix=endpoint.prefix,
         prefix6=endpoint.prefix6,
         mtu=endpoint.mtu,
+        hosts=hosts,
     )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller import accounts
+from controller import accounts, declines
 from controller.bell import Bell
 from controller.core.blocks import SIZE, Ranges
 from controller.core.intent import Endpoint, Intent
@@ -73,8 +73,8 @@ class Delegations:
         policy, at = self._intent().policy.addresses, now()
         ranges = Ranges.of(endpoint, policy)
         without = {*ranges.without, *((number, number) for number in await statics.numbers(session, endpoint.name))}
-        bound = policy.bound(endpoint.name)
-        answer = Exchanged(lease_seconds=ranges.lease_seconds, without=sorted(without), bound=bound)
+        said = {"bound": policy.bound(endpoint.name), "hosts": policy.told(endpoint.name)}
+        answer = Exchanged(lease_seconds=ranges.lease_seconds, without=sorted(without), **said)
         if not all(number < ranges.total for number in (*(request.blocks or ()), *request.give_back)):
             raise invalid("blocks", f"{ranges.plan.network} has blocks 0 to {ranges.total - 1}")
         row = await delegations.locked(session, endpoint.name, request.incarnation)
@@ -108,6 +108,9 @@ class Delegations:
         asked = [(client.mac, client.client_id) for client in request.ask]
         who = await devices.known(session, {*map(accounts.identity, request.entries), *asked})
         told = endpoint.name, ranges.plan, row.epoch, request.entries
+        # First: a device that has given a pair up has been leased another one since.
+        await declines.take_in(session, endpoint.name, ranges.plan, request.declined, at)
+        await declines.note_clones(session, endpoint.name, request.cloned)
         fresh, misnamed = await accounts.take_in(session, *told, who, at)
         forgotten = await self._forget(session, row, request.forget, at) if request.forget else []
         if request.give_back:
@@ -125,7 +128,7 @@ class Delegations:
                 "acked": row.applied,
                 "blocks": [ranges.block(number) for number in sorted(given)],
                 "forgotten": forgotten,
-                "known": await self._describe(session, ranges, row, known, at) if known else [],
+                "known": await self._describe(session, ranges, row, known, at, whole=not request.more) if known else [],
             }
         ), fresh
 
@@ -160,10 +163,20 @@ class Delegations:
         return sorted(gone.keys() | (set(numbers) - there.keys()))
 
     async def _describe(
-        self, session: AsyncSession, ranges: Ranges, row: DelegationRow, names: set[str], at: datetime
+        self,
+        session: AsyncSession,
+        ranges: Ranges,
+        row: DelegationRow,
+        names: set[str],
+        at: datetime,
+        *,
+        whole: bool,
     ) -> list[Known]:
-        """What the agent is to know of these devices; it may lease from the pairs that they have here."""
+        """What the agent is to know of these devices; it may lease from the pairs that they have here. `whole`: it has
+        told of all its leases."""
         here = await pairs.of_devices(session, row.endpoint, names)
+        if whole:
+            await self._part(session, ranges, row, here, at)
         await self._keep_reservations(session, ranges, row, names - here.keys(), here)
         await pairs.lend(session, [pair.id for pair in here.values()], row.epoch)
         clients = await devices.clients(session, sorted(names))
@@ -188,6 +201,21 @@ class Delegations:
             )
             for name in sorted(names)
         ]
+
+    async def _part(
+        self, session: AsyncSession, ranges: Ranges, row: DelegationRow, here: dict[str, PairRow], at: datetime
+    ) -> None:
+        """A device for which another pair has been reserved than it had keeps the old one no longer than its leases."""
+        others = {n: pair for n, pair in here.items() if ranges.reserved.get(n, pair.number) != pair.number}
+        if not others:
+            return
+        wanted = await pairs.numbered(session, row.endpoint, {ranges.reserved[name] for name in others})
+        free = {name: pair for name, pair in others.items() if ranges.reserved[name] not in wanted}
+        still = pairs.lent_to(row.epoch) | pairs.unlent()
+        gone = await pairs.take_idle(session, [pair.id for pair in free.values()], at, still)
+        for name, pair in free.items():
+            if pair.id in gone:
+                del here[name]
 
     async def _keep_reservations(
         self, session: AsyncSession, ranges: Ranges, row: DelegationRow, names: set[str], here: dict[str, PairRow]

@@ -42,6 +42,7 @@ class Statics:
         plan = self._intent().endpoints[endpoint].plan
         try:
             async with self._database.write() as session:
+                await table.name_declined(session, endpoint, {host.address for host in hosts})
                 there = await table.of(session, endpoint)
                 if complaints := rules.check(hosts, plan, there):
                     raise NotTaken(complaints)
@@ -78,6 +79,21 @@ class Statics:
         if complaints:
             raise NotTaken(sorted(complaints))
         await table.add(session, endpoint, rows)
+
+    async def sweep(self) -> None:
+        """Gives addresses free again that clients found in use a while ago."""
+        async with self._database.read() as session:
+            if not await table.over(session, now()):
+                return
+
+        async def work(session: AsyncSession) -> None:
+            for row in await table.over(session, now()):
+                if await table.remove(session, row):
+                    await pairs.remove(session, row.pair)
+                text = f"{row.address} at {row.endpoint} may be given out again"
+                await events.add(session, "address-freed", row.endpoint, text, address=row.address)
+
+        await self._database.transact(work)
 
     async def give_up(self, endpoint: str, name: str) -> None:
         """Forgets a host: its address can be given out again. Raises Refused."""

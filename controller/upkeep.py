@@ -39,6 +39,7 @@ async def sweep(region: "Region") -> None:
         try:
             await region.leases.sweep()
             await region.delegations.rest()
+            await region.statics.sweep()
             await region.stocks.take()
             await region.neighbours.sweep()
             await region.tunnels.sweep()

@@ -8,24 +8,16 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address
 
 from agents.dhcp.message import Kind, Message, Option
+from agents.dhcp.settings import Lan, options
 from controller.wire.leases import LeaseGrant
 
 _NOWHERE = IPv4Address(0)
 _LIMITED_BROADCAST = IPv4Address("255.255.255.255")
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?", re.ASCII)
 _LONGEST_LEASE = 2**32 - 1  # seconds; the protocol's infinity
-
-
-@dataclass(frozen=True)
-class Lan:
-    """What the server tells every client: the gateway (also the server identifier), the prefix, the MTU in bytes."""
-
-    gateway: IPv4Address
-    prefix: IPv4Network
-    mtu: int
 
 
 @dataclass(frozen=True)
@@ -48,7 +40,7 @@ class GiveBack:
 
 @dataclass(frozen=True)
 class Declined:
-    """The client found `address` in use. It stays leased, so that nobody else gets it, and people are told."""
+    """The client found that somebody else uses `address`: nobody gets it for a time, and people are told."""
 
     address: IPv4Address
 
@@ -128,12 +120,12 @@ def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: Lan) -> Message:
         Option.REBINDING_TIME: struct.pack("!I", seconds * 7 // 8),
     }
     ciaddr = message.ciaddr if ask.kind is Kind.ACK else _NOWHERE
-    return _reply(message, lan, ask.kind, times | _settings(lan), ciaddr=ciaddr, yiaddr=address)
+    return _reply(message, lan, ask.kind, times | options(lan), ciaddr=ciaddr, yiaddr=address)
 
 
 def inform(message: Message, lan: Lan) -> Message:
     """ACK to an INFORM: the settings, no lease."""
-    return _reply(message, lan, Kind.ACK, _settings(lan), ciaddr=message.ciaddr)
+    return _reply(message, lan, Kind.ACK, options(lan), ciaddr=message.ciaddr)
 
 
 def nak(message: Message, lan: Lan, reason: str) -> Message:
@@ -157,27 +149,20 @@ def host_name(message: Message) -> str | None:
     return name if _HOST_NAME.fullmatch(name) else None
 
 
-def _settings(lan: Lan) -> dict[int, bytes]:
-    return {
-        Option.SUBNET_MASK: lan.prefix.netmask.packed,
-        Option.ROUTER: lan.gateway.packed,
-        Option.BROADCAST_ADDRESS: lan.prefix.broadcast_address.packed,
-        Option.INTERFACE_MTU: struct.pack("!H", lan.mtu),
-    }
-
-
 def _reply(
     message: Message,
     lan: Lan,
     kind: Kind,
-    options: Mapping[int, bytes],
+    carries: Mapping[int, bytes],
     ciaddr: IPv4Address = _NOWHERE,
     yiaddr: IPv4Address = _NOWHERE,
 ) -> Message:
-    """A reply in the terms of the request; the client id goes back as it came (RFC 6842)."""
-    carried: dict[int, bytes] = {Option.SERVER_ID: lan.gateway.packed, **options}
-    if Option.CLIENT_ID in message.options:
-        carried[Option.CLIENT_ID] = message.options[Option.CLIENT_ID]
+    """A reply in the terms of the request. The client id goes back as it came (RFC 6842), and so does, as the last
+    option, what an access point or switch has put in (RFC 3046, section 2.2), which it may do without relaying."""
+    carried: dict[int, bytes] = {Option.SERVER_ID: lan.gateway.packed, **carries}
+    for code in (Option.CLIENT_ID, Option.RELAY_AGENT):
+        if code in message.options:
+            carried[code] = message.options[code]
     return Message(
         op=2,
         xid=message.xid,

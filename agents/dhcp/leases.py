@@ -30,3 +30,7 @@ class LeaseSource(Protocol):
 
     async def release(self, release: LeaseRelease) -> None:
         """The client gives its address back. Releasing what is not leased is no error."""
+
+    async def decline(self, release: LeaseRelease) -> None:
+        """The client found that somebody else uses the address that it was given: it is not given out for a time, and
+        people are told. What is not leased to this client is left as it is."""

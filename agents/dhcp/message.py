@@ -36,9 +36,12 @@ class Option(IntEnum):
 
     SUBNET_MASK = 1
     ROUTER = 3
+    DNS_SERVERS = 6
     HOST_NAME = 12
+    DOMAIN_NAME = 15
     INTERFACE_MTU = 26
     BROADCAST_ADDRESS = 28
+    NTP_SERVERS = 42
     REQUESTED_ADDRESS = 50
     LEASE_TIME = 51
     OVERLOAD = 52
@@ -48,6 +51,9 @@ class Option(IntEnum):
     RENEWAL_TIME = 58
     REBINDING_TIME = 59
     CLIENT_ID = 61
+    RELAY_AGENT = 82
+    DOMAIN_SEARCH = 119
+    CLASSLESS_ROUTES = 121
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,7 @@ def decode(data: bytes) -> Message:
 
 
 def encode(message: Message) -> bytes:
-    """The message's octets. Raises ValueError when an option is longer than 255 octets."""
+    """The message's octets. An option of more than 255 octets comes in parts (RFC 3396)."""
     fixed = _FIXED.pack(
         message.op,
         1,
@@ -132,9 +138,9 @@ def encode(message: Message) -> bytes:
     )
     body = bytearray((Option.MESSAGE_TYPE, 1, message.kind))
     for code, value in message.options.items():
-        if len(value) > 255:
-            raise ValueError(f"option {code}: {len(value)} octets are too many")
-        body += bytes((code, len(value))) + value
+        for at in range(0, max(len(value), 1), 255):
+            part = value[at : at + 255]
+            body += bytes((code, len(part))) + part
     body.append(_END)
     return (fixed + body).ljust(_SHORTEST, b"\0")
 

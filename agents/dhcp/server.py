@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import socket
-from ipaddress import IPv4Address, IPv4Network
 
 from agents.dhcp.decision import (
     Ask,
@@ -11,7 +10,6 @@ from agents.dhcp.decision import (
     GiveBack,
     Ignore,
     Inform,
-    Lan,
     Refuse,
     answer,
     decide,
@@ -24,6 +22,7 @@ from agents.dhcp.leases import LeaseRefused, LeaseSource
 from agents.dhcp.message import Kind, Message, MessageError, Option, decode, encode
 from agents.dhcp.pace import Pace
 from agents.dhcp.packet import SERVER_PORT, packet
+from agents.dhcp.settings import Lan
 from agents.turns import Turns
 from controller.wire.leases import LeaseRelease, LeaseRequest
 
@@ -37,7 +36,7 @@ class DhcpError(Exception):
 
 
 class DhcpServer(asyncio.DatagramProtocol):
-    """Serves DHCP on `bridge` for `endpoint`, out of `leases`. `gateway` is the server's own address on the LAN.
+    """Serves DHCP on `bridge` for `endpoint`, which is `lan`, out of `leases`.
 
     `start` and `stop` belong to one event loop; the sockets are bound to the
     interface as it is at `start`, so a bridge that was made anew needs a new server.
@@ -47,15 +46,13 @@ class DhcpServer(asyncio.DatagramProtocol):
         self,
         endpoint: str,
         bridge: str,
-        gateway: str,
-        prefix: str,
-        mtu: int,
+        lan: Lan,
         leases: LeaseSource,
         pace: Pace | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._bridge = bridge
-        self._lan = Lan(IPv4Address(gateway), IPv4Network(prefix), mtu)
+        self._lan = lan
         self._leases = leases
         self._turns = Turns(bridge, self._serve, pace)
         self._transport: asyncio.DatagramTransport | None = None
@@ -116,7 +113,10 @@ class DhcpServer(asyncio.DatagramProtocol):
                 )
                 log.info("%s: %s gave %s back", self._bridge, mac, address)
             case Declined(address):
-                log.warning("%s: %s says that %s is in use by somebody else", self._bridge, mac, address)
+                client_id = _client_id(message)
+                await self._leases.decline(
+                    LeaseRelease(endpoint=self._endpoint, address=str(address), mac=mac, client_id=client_id)
+                )
             case Inform():
                 return inform(message, self._lan)
             case Refuse(reason):

@@ -11,6 +11,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Literal
 
 from agents.dhcp6.message import Association, Kind, Lifetimes, Message, Option, Outcome, Status
+from agents.dhcp6.settings import options
+from controller.wire.host_settings import NO_SETTINGS, HostSettings
 from controller.wire.leases import LeaseGrant
 
 _LONGEST_LEASE = 2**32 - 2  # seconds; one more would be the protocol's infinity
@@ -24,11 +26,20 @@ _TO_ONE = (Kind.REQUEST, Kind.RENEW, Kind.RELEASE, Kind.DECLINE)
 
 @dataclass(frozen=True)
 class Lan:
-    """`duid` is the server's own; a pair's halves are as far from the base of `prefix6` as from that of `prefix`."""
+    """`duid` is the server's own; a pair's halves are as far from the base of `prefix6` as from that of `prefix`.
+    `hosts`: what policy has clients told."""
 
     duid: bytes
     prefix: IPv4Network
     prefix6: IPv6Network
+    hosts: HostSettings = NO_SETTINGS
+
+    @classmethod
+    def of(cls, mac: str, prefix: str, prefix6: str, hosts: HostSettings = NO_SETTINGS) -> "Lan":
+        """The LAN of the bridge with that MAC, from which the DUID follows (DUID-LL): it is the same after any
+        restart."""
+        duid = b"\0\3\0\1" + bytes.fromhex(mac.replace(":", ""))
+        return cls(duid, IPv4Network(prefix), IPv6Network(prefix6), hosts)
 
     def address6(self, grant: LeaseGrant) -> IPv6Address:
         """The IPv6 address of the half of a pair that was granted. Raises ValueError when there is none, which is the
@@ -62,7 +73,8 @@ class GiveBack:
 
 @dataclass(frozen=True)
 class Declined:
-    """The client found `addresses` in use. They stay leased, so that nobody else gets them, and people are told."""
+    """The client found that somebody else uses `addresses`: nobody gets them for a time, and people are told. Then
+    `reply`."""
 
     addresses: tuple[IPv6Address, ...]
     reply: Message
@@ -96,6 +108,9 @@ def decide(message: Message, lan: Lan, multicast: bool) -> Step:
     match message.kind:
         case Kind.SOLICIT | Kind.REQUEST | Kind.RENEW | Kind.REBIND if not message.associations:
             return Ignore(f"{message.kind.name} without an association")
+        case Kind.SOLICIT | Kind.REQUEST | Kind.RENEW | Kind.REBIND if not _for_addresses(message):
+            # Prefixes and temporary addresses alone: nothing is leased that nobody asked for.
+            return Answer(refuse(message, "only addresses are given out", lan))
         case Kind.SOLICIT:
             rapid = message.option(Option.RAPID_COMMIT) is not None
             return Ask(Kind.REPLY if rapid else Kind.ADVERTISE, here[0] if here else None)
@@ -221,6 +236,7 @@ def _reply(
     outcome: Outcome | None = None,
     others: tuple[tuple[int, bytes], ...] = (),
 ) -> Message:
+    others = (*others, *options(message, lan.hosts))
     if kind is Kind.ADVERTISE:
         others = ((Option.PREFERENCE, _NO_WAIT), *others)
     return Message(kind, message.transaction, message.client, lan.duid, associations, outcome, others)

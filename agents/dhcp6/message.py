@@ -39,11 +39,16 @@ class Option(IntEnum):
     IA_NA = 3
     IA_TA = 4
     IA_ADDRESS = 5
+    OPTION_REQUEST = 6
     PREFERENCE = 7
     STATUS = 13
     RAPID_COMMIT = 14
+    DNS_SERVERS = 23
+    DOMAIN_LIST = 24
     IA_PD = 25
+    SNTP_SERVERS = 31
     CLIENT_FQDN = 39
+    NTP_SERVER = 56
 
 
 class Status(IntEnum):

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import socket
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Address, IPv6Network
+from ipaddress import IPv6Address
 
 from agents.dhcp.leases import LeaseRefused, LeaseSource
 from agents.dhcp.pace import Pace
@@ -34,8 +34,7 @@ class _Heard:
 
 
 class Dhcp6Server:
-    """Serves DHCPv6 on `bridge` for `endpoint`, out of `leases`. `mac` is the bridge's as the plan has it: the server's
-    DUID follows from it (DUID-LL), so that it is the same after any restart.
+    """Serves DHCPv6 on `bridge` for `endpoint`, which is `lan`, out of `leases`.
 
     `start` and `stop` belong to one event loop; the sockets are bound to the interface as it is at `start`, so a bridge
     that was made anew needs a new server.
@@ -45,16 +44,13 @@ class Dhcp6Server:
         self,
         endpoint: str,
         bridge: str,
-        mac: str,
-        prefix: str,
-        prefix6: str,
+        lan: Lan,
         leases: LeaseSource,
         pace: Pace | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._bridge = bridge
-        duid = b"\0\3\0\1" + bytes.fromhex(mac.replace(":", ""))
-        self._lan = Lan(duid, IPv4Network(prefix), IPv6Network(prefix6))
+        self._lan = lan
         self._leases = leases
         self._turns = Turns(bridge, self._serve, pace)
         self._ear: socket.socket | None = None
@@ -89,8 +85,8 @@ class Dhcp6Server:
                 heard = hear(self._ear)
                 if heard is not None:
                     mac, packet = heard
-                    if len(mac) != 6 or mac == bytes(6) or mac[0] & 1 or packet.port != CLIENT_PORT:
-                        continue  # no station's address, or a relay's
+                    if len(mac) != 6 or mac == bytes(6) or mac[0] & 1:
+                        continue  # no station's address
                     message = decode(packet.payload)
                     self._turns.take(mac, _Heard(mac, packet.source, packet.target.is_multicast, message))
             except BlockingIOError:
@@ -119,7 +115,8 @@ class Dhcp6Server:
                 return reply
             case Declined(addresses, reply):
                 for address in addresses:
-                    log.warning("%s: %s says that %s is in use by somebody else", self._bridge, mac, address)
+                    if held := self._lan.address4(address):
+                        await self._leases.decline(LeaseRelease(endpoint=self._endpoint, address=held, mac=mac))
                 return reply
             case Answer(reply):
                 return reply

@@ -1,6 +1,7 @@
 """What the controller is told, and what its answers mean. Pure."""
 
 from agents.leases.book import Book
+from agents.leases.clones import Clones
 from agents.leases.pair import Kind
 from controller.wire.delegations import Client, Entry, Exchange, Exchanged
 
@@ -13,6 +14,7 @@ class Account:
 
     def __init__(self, book: Book) -> None:
         self.book = book
+        self.clones = Clones()
         self._tell_blocks = True
         self._refused = False
         self._forget = False
@@ -21,7 +23,8 @@ class Account:
     def due(self) -> bool:
         """Whether there is something to tell, or to ask for, that has not been refused."""
         wanting = self.book.room.wanted(len(self.book.pairs)) > 0 and (self._forget or not self._refused)
-        return bool(self.book.changed or self.book.room.dropped or self._tell_blocks or wanting)
+        news = self.book.changed or self.clones.untold or self.book.room.quarantine.untold(0.0)
+        return bool(news or self.book.room.dropped or self._tell_blocks or wanting)
 
     def exchange(self, endpoint: str, turn: int, ask: list[Client], now: float) -> Exchange:
         """What to tell the controller now."""
@@ -44,6 +47,8 @@ class Account:
             forget=forget,
             ask=ask,
             resting=book.room.rests,
+            declined=book.room.quarantine.untold(now),
+            cloned=list(self.clones.untold.values()),
         )
 
     def hear(self, sent: Exchange, answer: Exchanged, now: float) -> None:
@@ -60,6 +65,8 @@ class Account:
                 book.retell(0)
             return
         self._acknowledge(answer.acked)
+        book.room.quarantine.heard([declined.number for declined in sent.declined])
+        self.clones.heard(sent.cloned)
         book.room.drop_resting()
         if sent.blocks is not None:
             self._tell_blocks = bool(answer.blocks)
@@ -79,6 +86,9 @@ class Account:
 
     def _rules(self, answer: Exchanged) -> None:
         book = self.book
+        if book.hosts != answer.hosts:
+            book.hosts = answer.hosts
+            book.keep("meta", "hosts", book.hosts.model_dump())
         said = (answer.lease_seconds, answer.without, answer.bound)
         if (book.seconds, book.room.without, book.bound) == said:
             return

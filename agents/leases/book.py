@@ -14,8 +14,10 @@ from typing import Any
 
 from agents.leases.pair import KINDS, Device, Half, Kind, Pair, same
 from agents.leases.people import People
+from agents.leases.quarantine import QUARANTINE
 from agents.leases.room import Key, Room
 from controller.wire.delegations import Client, Known
+from controller.wire.host_settings import NO_SETTINGS, HostSettings
 
 FRESH = 60.0
 """Seconds for which nobody is asked about twice."""
@@ -28,13 +30,14 @@ Answer = tuple[int, Kind, str | None]
 
 
 class Book:
-    """One endpoint's. Times are in seconds since the machine started. `bound`: by policy, whether an address is its
-    holder's alone. No lease ends before `next_end`."""
+    """One endpoint's. Times are in seconds since the machine started. By policy, `bound`: whether an address is its
+    holder's alone, and `hosts`: what hosts are told. No lease ends before `next_end`."""
 
     def __init__(self) -> None:
         self.incarnation = uuid.uuid4().hex
         self.seconds = self.longest = self.version = self.acked = 0
         self.bound = True
+        self.hosts = NO_SETTINGS
         self.pairs: dict[int, Pair] = {}
         self.people = People()
         self.changed: OrderedDict[tuple[int, Kind], int] = OrderedDict()
@@ -53,7 +56,7 @@ class Book:
         book._unkept.clear()
         book.incarnation, book.acked = meta["incarnation"], meta.get("acked", 0)
         book.seconds, book.longest = meta.get("seconds", 0), meta.get("longest", 0)
-        book.bound = meta.get("bound", True)
+        book.bound, book.hosts = meta.get("bound", True), HostSettings(**meta.get("hosts", {}))
         book.room.without = [(first, last) for first, last in meta.get("without", [])]
         for (table, key), value in records.items():
             if table == "block":
@@ -61,6 +64,8 @@ class Book:
             elif table == "pair":
                 pair = book.pairs[int(key)] = Pair.of(int(key), value)
                 book.people.add(pair.device)
+            elif table == "declined":
+                book.room.quarantine.restore(int(key), value, None if proven else now)
         if proven:
             book.version = max([book.acked, *(h.version for p in book.pairs.values() for h in p.halves.values())])
             book.retell(book.acked)
@@ -113,6 +118,8 @@ class Book:
         held = half.client is not None and half.promised > now
         if not pair.confirmed or (held and not self._holds(half.client, client, (device, kind))):
             return None
+        if self.room.quarantine.withholds(pair.number, kind):
+            return None
         return pair.number, kind, name
 
     def grant(
@@ -149,6 +156,28 @@ class Book:
             self._change(pair, kind)
             self.keep_pair(pair)
 
+    def decline(self, client: Client, number: int, kind: Kind, now: float) -> bool:
+        """The client has found its address in use by somebody else. Nobody gets it for a time: nor the other half of
+        the pair, and the device has another pair, unless the other half is leased. Returns whether the client is
+        believed: only who leases an address is, and no more often than can be borne."""
+        pair = self.pairs.get(number)
+        half = pair.halves[kind] if pair else None
+        if pair is None or half is None or half.until <= now or half.client is None or not same(half.client, client):
+            return False
+        if not self.room.quarantine.admits(client, self.room.size):
+            return False
+        whole = all(other is half or other.until <= now for other in pair.halves.values())
+        until = max(now + QUARANTINE, *(other.promised for other in pair.halves.values()))
+        self.room.quarantine.put(number, kind, client, until, whole=whole)
+        if whole:
+            self._drop(pair)
+            self.room.count(self.pairs)
+        else:
+            half.until = 0.0
+            self._change(pair, kind)
+            self.keep_pair(pair)
+        return True
+
     def holder(self, number: int, kind: Kind, now: float) -> Client | None:
         """Who may use an address: whose lease it is, or was by the controller's word when this book began."""
         half = self.pairs[number].halves[kind] if number in self.pairs else None
@@ -161,6 +190,8 @@ class Book:
         of the controller's stands, and which is in no block of this agent's, comes as somebody new."""
         if self.next_end <= now:
             self._end_leases(now)
+        if self.room.quarantine.end(now):
+            self.room.count(self.pairs)
         for block in self.room.wake(now, self.pairs):
             for number in range(block.first, block.first + block.pairs):
                 if number in self.pairs and not self.pairs[number].confirmed:
@@ -178,6 +209,8 @@ class Book:
         """The controller has said who somebody is. An address that is leased stays where it is: only the next lease
         is from the right pair."""
         clients: dict[Kind, Client] = {k: c for k, c in zip(KINDS, (known.md, known.vm), strict=True) if c}
+        if known.number is not None and self.room.quarantine.withholds(known.number):
+            known = known.model_copy(update={"number": None})  # the controller has not heard of it yet
         device = self._local(known, clients)
         pair = self.pairs.get(known.number) if known.number is not None else None
         if known.number is not None and (pair is None or not pair.confirmed or pair.device is device):

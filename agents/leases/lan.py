@@ -20,6 +20,7 @@ from agents.leases.pair import KINDS, Kind
 from agents.sources import Leased, Sources
 from controller.wire.delegations import Client, Exchange, Exchanged
 from controller.wire.desired import Endpoint
+from controller.wire.host_settings import HostSettings
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,8 @@ def offset(number: int, kind: Kind) -> int:
 
 
 class Lan:
-    """The leases of one endpoint. `run()` works until it is cancelled; what clients want is answered all the while."""
+    """The leases of one endpoint. `run()` works until it is cancelled; what clients want is answered all the while.
+    `told` is called when hosts are to be told something else than before."""
 
     def __init__(
         self,
@@ -64,8 +66,10 @@ class Lan:
         controller: Exchanges,
         clock: Callable[[], float] = since_start,
         sources: Sources | None = None,
+        told: Callable[[], None] = lambda: None,
     ) -> None:
         self._endpoint, self._controller, self._clock, self._sources = endpoint, controller, clock, sources
+        self._told = told
         self._base = int(ip_network(endpoint.prefix, strict=False).network_address)
         self._length = ip_network(endpoint.prefix, strict=False).prefixlen
         self._journal = Journal(directory / f"{endpoint.name}.journal")
@@ -111,6 +115,27 @@ class Lan:
             self._book.release(Client(mac=release.mac, client_id=release.client_id), *wanted, self._clock())
             await self._save()
             self._wake.set()
+
+    async def decline(self, release: LeaseRelease) -> None:
+        """As LeaseSource."""
+        wanted, client = self._wanted(release.address), Client(mac=release.mac, client_id=release.client_id)
+        if wanted is None or not self._book.decline(client, *wanted, self._clock()):
+            text = "%s: %s says that %s is in use by somebody else; it is not believed (not its lease, or one too many)"
+            log.info(text, self._endpoint.name, release.mac, release.address)
+            return
+        log.warning("%s: %s is in use by somebody else, says %s", self._endpoint.name, release.address, release.mac)
+        await self._save()
+        self._wake.set()
+
+    @property
+    def hosts(self) -> HostSettings:
+        """What hosts are told beside their address."""
+        return self._book.hosts
+
+    @property
+    def problems(self) -> list[str]:
+        """What people are to be told of this LAN's clients."""
+        return self._account.clones.found(self._clock())
 
     async def meet(self, client: Client) -> None:
         """Finds out who will ask for an address before long, as far as that can be told within a moment."""
@@ -161,7 +186,10 @@ class Lan:
             log.info("%s: leases: the controller is back", self._endpoint.name)
         self._away = False
         backoff.reset()
+        before = self.hosts
         self._account.hear(sent, answer, self._clock())
+        if self.hosts != before:
+            self._told()
         self._answered(asking, known=not (answer.anew or answer.resync))
         if answer.anew:
             log.warning("%s: leases: the controller counts this memory no longer; begun anew", self._endpoint.name)
@@ -223,7 +251,9 @@ class Lan:
     # Addresses.
 
     def _client(self, request: LeaseRequest) -> Client:
-        return Client(mac=request.mac, client_id=request.client_id)
+        client = Client(mac=request.mac, client_id=request.client_id)
+        self._account.clones.note(client, self._clock())
+        return client
 
     def _wanted(self, address: str | None) -> tuple[int, Kind] | None:
         """The pair's number and half that an address is."""

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from agents.leases.quarantine import Quarantine
 from controller.wire.delegations import Block
 
 OFFERED = 30.0
@@ -24,12 +25,14 @@ Key = tuple[str, str]
 
 class Room:
     """`keep` is called with what has to be on disk. A block rests until a moment on the clock, is not used before, and
-    not spoken of; one that was dropped is not used again and goes back to the controller."""
+    not spoken of; one that was dropped is not used again and goes back to the controller. Pairs in `quarantine` are
+    free for nobody."""
 
     def __init__(self, keep: Keep) -> None:
         self.blocks: dict[int, Block] = {}
         self.dropped: set[int] = set()
         self.without: list[tuple[int, int]] = []
+        self.quarantine = Quarantine(keep)
         self._keep = keep
         self._resting: dict[int, float] = {}
         self._free: dict[int, None] = {}
@@ -58,6 +61,11 @@ class Room:
     def lies_in(self, number: int) -> bool:
         """Whether a pair is in a block, in use or not."""
         return any(block.first <= number < block.first + block.pairs for block in self.blocks.values())
+
+    @property
+    def size(self) -> int:
+        """How many pairs are in blocks in use."""
+        return sum(self.blocks[number].pairs for number in self.held)
 
     @property
     def free(self) -> int:
@@ -180,7 +188,7 @@ class Room:
         return [*parts, (low, end)] if low <= end else parts
 
     def _withheld(self, number: int) -> bool:
-        return any(first <= number <= last for first, last in self.without)
+        return self.quarantine.withholds(number) or any(first <= number <= last for first, last in self.without)
 
     def mark(self) -> None:
         """An exchange begins: what is taken from now on is counted until the next."""

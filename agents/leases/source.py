@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -11,16 +12,24 @@ from agents.leases.lan import Exchanges, Lan
 from agents.sources import Sources
 from controller.wire.delegations import Client
 from controller.wire.desired import Desired
+from controller.wire.host_settings import NO_SETTINGS, HostSettings
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 
 log = logging.getLogger(__name__)
 
 
 class Leases:
-    """A LeaseSource. Journals are in `directory`. `sources` is told who has leased what, before the client is."""
+    """A LeaseSource. Journals are in `directory`. `sources` is told who has leased what, before the client is; `told`
+    is called when `hosts` has changed."""
 
-    def __init__(self, controller: Exchanges, directory: Path, sources: Sources | None = None) -> None:
-        self._controller, self._directory, self._sources = controller, directory, sources
+    def __init__(
+        self,
+        controller: Exchanges,
+        directory: Path,
+        sources: Sources | None = None,
+        told: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._controller, self._directory, self._sources, self._told = controller, directory, sources, told
         self._failed, self._errors = asyncio.Event(), list[BaseException]()
         self._lans: dict[tuple[str, str, str], tuple[Lan, asyncio.Task[None]]] = {}
 
@@ -36,7 +45,7 @@ class Leases:
             if ip_network(key[1], strict=False).version != 4:
                 continue
             try:
-                lan = Lan(wanted[key], self._directory, self._controller, sources=self._sources)
+                lan = Lan(wanted[key], self._directory, self._controller, sources=self._sources, told=self._told)
             except (JournalError, ValueError, KeyError, TypeError) as error:
                 problems.append(f"leases of {key[0]}: {error}")
             else:
@@ -74,6 +83,18 @@ class Leases:
     async def release(self, release: LeaseRelease) -> None:
         """As LeaseSource."""
         await self._of(release.endpoint).release(release)
+
+    async def decline(self, release: LeaseRelease) -> None:
+        """As LeaseSource."""
+        await self._of(release.endpoint).decline(release)
+
+    def hosts(self, endpoint: str) -> HostSettings:
+        """What an endpoint's hosts are told beside their address."""
+        return next((lan.hosts for (name, _, _), (lan, _) in self._lans.items() if name == endpoint), NO_SETTINGS)
+
+    def problems(self, endpoint: str) -> list[str]:
+        """What people are to be told of an endpoint's clients."""
+        return [text for (name, _, _), (lan, _) in self._lans.items() if name == endpoint for text in lan.problems]
 
     async def meet(self, endpoint: str, client: Client) -> None:
         """A client that is expected at an endpoint is known before it asks, so that it gets the right address at once

@@ -6,5 +6,6 @@ the wire format. Whatever happens here, a LAN gets an advertisement every three 
 """
 
 from agents.ra.advertiser import Advertiser, AdvertiserError
+from agents.ra.message import Advertisement
 
-__all__ = ["Advertiser", "AdvertiserError"]
+__all__ = ["Advertisement", "Advertiser", "AdvertiserError"]

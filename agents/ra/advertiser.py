@@ -5,10 +5,10 @@ import logging
 import random
 import socket
 import struct
-from ipaddress import IPv6Address, IPv6Network
+from ipaddress import IPv6Address
 
 from agents.ra.message import SOLICITATION, Advertisement, MessageError, check, encode
-from agents.ra.schedule import LIFETIME, Schedule
+from agents.ra.schedule import Schedule
 
 log = logging.getLogger(__name__)
 
@@ -23,16 +23,15 @@ class AdvertiserError(Exception):
 
 
 class Advertiser:
-    """Advertises the gateway on `bridge`, whose Ethernet address is `mac`, with the LAN's prefix and its MTU in bytes.
+    """Advertises the gateway on `bridge`: what `told` says.
 
     `start` and `stop` belong to one event loop; the socket is bound to the interface as it is at `start`. `stop` says
     nothing to the LAN: whoever stops an agent does not stop the gateway, which goes on in the kernel.
     """
 
-    def __init__(self, bridge: str, mac: str, prefix6: str, mtu: int) -> None:
+    def __init__(self, bridge: str, told: Advertisement) -> None:
         self._bridge = bridge
-        octets = bytes.fromhex(mac.replace(":", ""))
-        self._message = encode(Advertisement(octets, IPv6Network(prefix6), mtu, LIFETIME))
+        self._message = encode(told)
         self._socket: socket.socket | None = None
         self._task: asyncio.Task[None] | None = None
         self._asked = asyncio.Event()

@@ -29,3 +29,7 @@ class Witness:
     async def release(self, release: LeaseRelease) -> None:
         """As LeaseSource."""
         await self._leases.release(release)
+
+    async def decline(self, release: LeaseRelease) -> None:
+        """As LeaseSource."""
+        await self._leases.decline(release)

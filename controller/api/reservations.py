@@ -1,6 +1,7 @@
 """Reservations of pairs, ahead of a device that is about to come."""
 
 from datetime import datetime
+from ipaddress import ip_address
 from typing import Annotated
 
 from fastapi import APIRouter
@@ -68,10 +69,66 @@ async def index(
     return pages.page(rows, limit, lambda row: row.id, lambda row: _shown(row, region))
 
 
+class PolicyReservation(BaseModel):
+    """A pair that the policy reserves. `has` is the MD's address that the device has at this LAN now, None if it has
+    none; the reservation is in force when that is `md`, and else as soon as no lease on its old pair is left."""
+
+    endpoint: str
+    device: str
+    md: str
+    vm: str
+    md6: str | None
+    vm6: str | None
+    has: str | None
+    in_force: bool
+
+
+@router.get("/policy", responses=errors(), summary="List the policy's reservations")
+async def by_policy(
+    region: Running,
+    endpoint: NameFilter = None,
+    device: NameFilter = None,
+    limit: pages.Limit = 100,
+    cursor: pages.Cursor = None,
+) -> Page[PolicyReservation]:
+    """Sorted by endpoint and device, at the LANs that there are."""
+    reserved = sorted(
+        (lan, name)
+        for lan, plan in region.intent.policy.addresses.lans.items()
+        for name in plan.reservations
+        if lan in region.intent.endpoints and endpoint in (None, lan) and device in (None, name)
+    )
+    after = tuple(pages.after(cursor).split())
+    rows = [row for row in reserved if row > after][: limit + 1]
+    async with region.database.read() as session:
+        found = {
+            lan: await table.numbers_of(session, lan, [name for where, name in rows if where == lan])
+            for lan in {lan for lan, _ in rows}
+        }
+    return pages.page(rows, limit, " ".join, lambda row: _by_policy(*row, found[row[0]].get(row[1]), region))
+
+
 @router.delete("/{id}", status_code=204, responses=errors(404), summary="Give a reservation up")
 async def give_up(id: IdPath, region: Running) -> None:
     """Leases on the pair go on."""
     await region.reservations.give_up(id)
+
+
+def _by_policy(endpoint: str, device: str, number: int | None, region: Region) -> PolicyReservation:
+    lan = region.intent.endpoints[endpoint]
+    md = region.intent.policy.addresses.lans[endpoint].reservations[device]
+    vm = str(ip_address(md) + 1)
+    has = str(lan.plan.pair(number)[0]) if number is not None else None
+    return PolicyReservation(
+        endpoint=endpoint,
+        device=device,
+        md=md,
+        vm=vm,
+        md6=address6(lan.prefix, lan.prefix6, md),
+        vm6=address6(lan.prefix, lan.prefix6, vm),
+        has=has,
+        in_force=has in (None, md),
+    )
 
 
 def _shown(row: PairRow, region: Region) -> Reservation:

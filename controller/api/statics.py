@@ -47,12 +47,14 @@ class TakenOver(BaseModel):
 
 
 class StaticHost(BaseModel):
-    """Its address, and the one that would be the other half of its pair, are not given out."""
+    """Its address, and the one that would be the other half of its pair, are not given out. `until`: a client found the
+    address in use; it is given out again then, or when the host is given up. None: the host was taken over."""
 
     name: str
     address: str
     mac: str | None
     added_at: datetime
+    until: datetime | None
 
 
 @router.post("", responses=errors(404, 409), summary="Take static hosts over")

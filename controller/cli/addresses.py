@@ -75,7 +75,13 @@ def dns(
             sys.stdout.write(text)
 
 
-STATICS = [("NAME", at("name")), ("ADDRESS", at("address")), ("MAC", at("mac")), ("SINCE", when("added_at"))]
+STATICS = [
+    ("NAME", at("name")),
+    ("ADDRESS", at("address")),
+    ("MAC", at("mac")),
+    ("SINCE", when("added_at")),
+    ("UNTIL", when("until")),
+]
 HEADER = ("address", "name", "mac")
 
 
@@ -134,7 +140,7 @@ def _located(refused: Refused, file: str, lines: list[int]) -> Refused:
 
 @app.verb("statics", "weft address statics c1-lan")
 def statics(endpoint: Endpoint) -> None:
-    """The hosts of a LAN with static addresses."""
+    """The hosts of a LAN with static addresses, and addresses that clients found in use, until they are tried again."""
     with Client() as api:
         rows(api.items(path("addresses", endpoint, "statics")), STATICS, "no static hosts")
 

@@ -7,9 +7,15 @@ import typer
 from controller.cli.arguments import Device, Endpoint, OfEndpoint
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
-from controller.cli.output import at, done, relative, rows, when
+from controller.cli.output import Row, at, done, relative, rows, when
 
 app = Noun("reservation", "Pairs that are kept for devices about to come.")
+
+
+def _effect(row: Row) -> str:
+    """What is to be known of a reservation of the policy's that has no effect yet."""
+    return "" if row.get("in_force", True) else f"has {row['has']} until its leases end"
+
 
 COLUMNS = [
     ("ID", at("id")),
@@ -19,16 +25,20 @@ COLUMNS = [
     ("VM", at("vm")),
     ("MD6", at("md6")),
     ("VM6", at("vm6")),
+    ("BY", at("by")),
     ("UNTIL", when("held_until")),
+    ("EFFECT", _effect),
 ]
 Seconds = Annotated[int, typer.Option(metavar="SECONDS", min=1, max=30 * 86400, help="For how long from now on.")]
 
 
 @app.verb("list", "weft reservation list\nweft reservation list --endpoint c2-lan")
 def list_(endpoint: OfEndpoint = None) -> None:
-    """Which pairs are kept, for whom, and until when."""
+    """Which pairs are kept, for whom, and until when; then those that the policy keeps for good."""
     with Client() as api:
-        rows(api.items(path("reservations"), endpoint=endpoint), COLUMNS, "no reservations")
+        kept = [{**row, "by": "operator"} for row in api.items(path("reservations"), endpoint=endpoint)]
+        kept += [{**row, "by": "policy"} for row in api.items(path("reservations", "policy"), endpoint=endpoint)]
+        rows(kept, COLUMNS, "no reservations")
 
 
 @app.verb("add", "weft reservation add c2-lan ana --seconds 600")

@@ -71,8 +71,8 @@ def _at_lan(was: LanPlan, will: LanPlan, held: Iterable[Held]) -> Iterator[Hit]:
             if device != lease.device:
                 yield Hit(lease, f"{reserved[device][1]} is reserved for {device}")
         if lease.device in reserved and reserved[lease.device][0] != md:
-            text = reserved[lease.device][1]
-            yield Hit(lease, f"{lease.device} is to have {text}, and keeps what it has until its lease ends")
+            said = f"{lease.device} is to have {reserved[lease.device][1]}"
+            yield Hit(lease, f"{said}, and keeps what it has until no lease on its pair is left")
 
 
 def _number(numbered: tuple[int, Held]) -> int:

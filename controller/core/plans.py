@@ -8,6 +8,7 @@ from controller.core.intent import Intent, Vcp
 from controller.core.membership import Absent, Settled
 from controller.core.policy.model import AccessRule, Rules
 from controller.core.tables import changed
+from controller.wire.host_settings import HostSettings
 
 SECTIONS = ("addresses", "proximity", "neighbours", "access", "migration", "tenants")
 """The sections of a policy beside its pools and its tests."""
@@ -104,6 +105,8 @@ def _values(path: str, value: object) -> Iterator[tuple[str, str]]:
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _values(f"{path}.{key}", inner)
+    elif isinstance(value, HostSettings):
+        yield from _values(path, {key: said for key, said in value if said})
     elif is_dataclass(value):
         for field in fields(value):
             if field.name != "name":

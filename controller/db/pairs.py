@@ -75,6 +75,12 @@ async def of_devices(session: AsyncSession, endpoint: str, devices: Collection[s
     return {row.device: row for row in await session.scalars(query) if row.device is not None}
 
 
+async def numbers_of(session: AsyncSession, endpoint: str, devices: Collection[str]) -> dict[str, int]:
+    """The numbers of the pairs that devices have at an endpoint, by device, as they are now."""
+    query = select(PairRow.device, PairRow.number).where(PairRow.endpoint == endpoint, PairRow.device.in_(devices))
+    return {device: number for device, number in await session.execute(query) if device is not None}
+
+
 async def devices_at(session: AsyncSession, endpoint: str) -> set[str]:
     """Every device that has a pair at an endpoint."""
     query = select(PairRow.device).where(PairRow.endpoint == endpoint, PairRow.device.is_not(None))

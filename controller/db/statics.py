@@ -13,7 +13,8 @@ from controller.db.pairs import PairRow
 
 
 class StaticRow(Base):
-    """One row per host. Its pair is a row in `pairs` that has no device: nobody else can get it."""
+    """One row per host. Its pair is a row in `pairs` that has no device: nobody else can get it. `until`: a client
+    found that somebody uses this address, which is nobody's again then; None: the host was taken over, for good."""
 
     __tablename__ = "statics"
     __table_args__ = (UniqueConstraint("endpoint", "name"), Index("ix_statics_pair", "pair"))
@@ -24,6 +25,7 @@ class StaticRow(Base):
     mac: Mapped[str | None] = mapped_column(String(17))
     pair: Mapped[int] = mapped_column(BigInteger, ForeignKey("pairs.id"))
     added_at: Mapped[datetime] = mapped_column(Time, default=now)
+    until: Mapped[datetime | None] = mapped_column(Time)
 
 
 async def of(session: AsyncSession, endpoint: str) -> dict[str, Static]:
@@ -33,8 +35,9 @@ async def of(session: AsyncSession, endpoint: str) -> dict[str, Static]:
 
 
 async def at_lans(session: AsyncSession, endpoints: Collection[str]) -> list[tuple[str, str, str]]:
-    """Endpoint, name and address of the hosts of these LANs."""
-    query = select(StaticRow.endpoint, StaticRow.name, StaticRow.address).where(StaticRow.endpoint.in_(endpoints))
+    """Endpoint, name and address of the hosts of these LANs that were taken over."""
+    there = StaticRow.endpoint.in_(endpoints), StaticRow.until.is_(None)
+    query = select(StaticRow.endpoint, StaticRow.name, StaticRow.address).where(*there)
     return [(endpoint, name, address) for endpoint, name, address in await session.execute(query)]
 
 
@@ -64,10 +67,20 @@ async def get(session: AsyncSession, endpoint: str, name: str) -> StaticRow | No
     return row
 
 
-async def add(session: AsyncSession, endpoint: str, hosts: Collection[tuple[Static, int]]) -> None:
+async def add(
+    session: AsyncSession, endpoint: str, hosts: Collection[tuple[Static, int]], until: datetime | None = None
+) -> None:
     """Adds hosts, each with the id of its pair."""
     rows = [
-        {"endpoint": endpoint, "address": h.address, "name": h.name, "mac": h.mac, "pair": pair, "added_at": now()}
+        {
+            "endpoint": endpoint,
+            "address": h.address,
+            "name": h.name,
+            "mac": h.mac,
+            "pair": pair,
+            "added_at": now(),
+            "until": until,
+        }
         for h, pair in hosts
     ]
     if rows:
@@ -78,3 +91,19 @@ async def remove(session: AsyncSession, row: StaticRow) -> bool:
     """Removes a host; whether it was the last of its pair."""
     await session.execute(delete(StaticRow).where(StaticRow.endpoint == row.endpoint, StaticRow.address == row.address))
     return not await session.scalar(select(func.count()).where(StaticRow.pair == row.pair))
+
+
+async def at_address(session: AsyncSession, endpoint: str, address: str) -> StaticRow | None:
+    """The host at an address."""
+    return await session.get(StaticRow, (endpoint, address))
+
+
+async def name_declined(session: AsyncSession, endpoint: str, addresses: Collection[str]) -> None:
+    """Forgets that clients found these addresses in use: it is known now who uses them. Their pairs stay nobody's."""
+    there = StaticRow.endpoint == endpoint, StaticRow.address.in_(addresses), StaticRow.until.is_not(None)
+    await session.execute(delete(StaticRow).where(*there))
+
+
+async def over(session: AsyncSession, at: datetime) -> list[StaticRow]:
+    """Those whose time is over."""
+    return list(await session.scalars(select(StaticRow).where(StaticRow.until <= at)))

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from controller.wire.host_settings import NO_SETTINGS, HostSettings
 from controller.wire.model import Message
 
 Count = Annotated[int, Field(ge=0, le=2**62)]
@@ -51,12 +52,31 @@ class Entry(Client):
     sure: bool = True
 
 
+class Declined(Client):
+    """An address that this client was given and found in use by somebody else (DHCPDECLINE, RFC 2131 section 3.1, and
+    RFC 8415 section 18.2.8). Nobody gets it for another `left` seconds; `whole`: nor the other half of the pair, which
+    is its device's no longer."""
+
+    number: Count
+    kind: Literal["md", "vm"]
+    left: Seconds
+    whole: bool
+
+
+class Cloned(Message):
+    """Machines at `macs` take turns under one client id, and so with one address: one was copied from the other."""
+
+    client_id: ClientId
+    macs: tuple[Mac, Mac]
+
+
 class Exchange(Message):
     """`acked` is the version up to which the controller has said that it has all; `entries` go on from there, `more`
     says that they are not all of them. `blocks` are all that the agent holds, None where that is as it was. `want`:
     so many more; `give_back`: not used any more, nothing in them is leased. `forget`: pairs that nobody has used for
     longest, to be used for others. `ask`: who are these? `resting`: there are blocks of a former incarnation, which
-    will be used again when they have rested, unless the controller is heard before: what it answers ends that."""
+    will be used again when they have rested, unless the controller is heard before: what it answers ends that.
+    `declined` and `cloned` are told until they are heard; agents of a former release know neither."""
 
     endpoint: str = Field(max_length=63)
     incarnation: str = Field(pattern=r"^[0-9a-f]{32}$")
@@ -70,6 +90,8 @@ class Exchange(Message):
     forget: list[Count] = Field(default_factory=list, max_length=1000)
     ask: list[Client] = Field(default_factory=list, max_length=1000)
     resting: bool = Field(default=False, exclude_if=lambda resting: not resting)
+    declined: list[Declined] = Field(default=[], max_length=1000, exclude_if=lambda some: not some)
+    cloned: list[Cloned] = Field(default=[], max_length=100, exclude_if=lambda some: not some)
 
 
 class Block(Message):
@@ -98,14 +120,15 @@ class Exchanged(Message):
 
     `blocks` are given now, or were and the agent has not said that it has them. `without` are first and last number of
     pairs that nobody gets unless a device is said to have it. `bound`: at access ports a leased address is its holder's
-    alone, and one of the blocks that is not leased nobody's."""
+    alone, and one of the blocks that is not leased nobody's. `hosts`: what the LAN's hosts are told."""
 
     acked: int = 0
     anew: bool = False
     resync: bool = False
     lease_seconds: int
     without: list[tuple[int, int]] = Field(default_factory=list)
-    bound: bool = Field(default=True, exclude_if=bool)  # agents of a former release know no such field
+    bound: bool = Field(default=True, exclude_if=bool)  # agents of a former release know no such field, nor the next
+    hosts: HostSettings = Field(default=NO_SETTINGS, exclude_if=lambda hosts: hosts == NO_SETTINGS)
     blocks: list[Block] = Field(default_factory=list)
     forgotten: list[int] = Field(default_factory=list)
     known: list[Known] = Field(default_factory=list)

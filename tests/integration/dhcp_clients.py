@@ -25,6 +25,7 @@ class Plan:
         self.machines = {PHONES_VM: PHONE}
         self.asked: list[LeaseRequest] = []
         self.released: list[LeaseRelease] = []
+        self.declined: list[LeaseRelease] = []
         self.reachable = True
 
     async def grant(self, request: LeaseRequest) -> LeaseGrant:
@@ -53,6 +54,9 @@ class Plan:
 
     async def release(self, release: LeaseRelease) -> None:
         self.released.append(release)
+
+    async def decline(self, release: LeaseRelease) -> None:
+        self.declined.append(release)
 
 
 class Client:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agents.dhcp import DhcpServer, LeaseRefused
-from agents.ra import Advertiser
+from agents.dhcp import DhcpServer, Lan, LeaseRefused
+from agents.ra import Advertisement, Advertiser
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from controller.wire.machines import client_id
 from lab import netns, underlay
@@ -113,12 +113,15 @@ class Plan:
     async def release(self, release: LeaseRelease) -> None:
         await asyncio.sleep(0)
 
+    async def decline(self, release: LeaseRelease) -> None:
+        await asyncio.sleep(0)
+
 
 async def _serve(lan: int, seconds: int, six: bool) -> None:
-    server = DhcpServer("guest", f"lan{lan}", f"10.91.{lan}.1", f"10.91.{lan}.0/24", 1500, Plan(lan, seconds))
+    server = DhcpServer("guest", f"lan{lan}", Lan.of(f"10.91.{lan}.1", f"10.91.{lan}.0/24", 1500), Plan(lan, seconds))
     await server.start()
     if six:
-        await Advertiser(f"lan{lan}", mac(lan), f"fd00:91:{lan}::/64", 1500).start()
+        await Advertiser(f"lan{lan}", Advertisement.of(mac(lan), f"fd00:91:{lan}::/64", 1500)).start()
     print("serves", flush=True)
     await asyncio.Event().wait()
 

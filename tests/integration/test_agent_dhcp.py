@@ -13,14 +13,18 @@ from pathlib import Path
 import pytest
 
 from agents.dhcp import DhcpError, DhcpServer
+from agents.dhcp import Lan as Told
 from agents.dhcp.message import Kind, Message, Option, decode, encode
 from agents.dhcp.pace import Pace
+from controller.wire.host_settings import HostSettings, Route
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from lab.patience import eventually
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
 from tests.integration.dhcp_clients import PHONE, PHONES_VM, TABLET, Client, Clients, Plan, starting
 
 pytestmark = pytest.mark.lab
+
+LAN = Told.of("10.1.0.1", "10.1.0.0/24", 1450)
 
 # What a client does with its lease, the same for both: the address onto the interface, the news into a file.
 UDHCPC_SCRIPT = """#!/bin/sh
@@ -29,6 +33,7 @@ case $1 in
   deconfig) ip addr flush dev $interface ;;
   bound) ip addr add $ip/$mask dev $interface; ip route replace default via $router ;;
 esac
+[ -z "$dns" ] || echo "told $dns $domain $ntpsrv $staticroutes" >> {log}
 """
 DHCLIENT_SCRIPT = """#!/bin/sh
 echo "$reason $new_ip_address/$new_subnet_mask via $new_routers" \\
@@ -62,8 +67,8 @@ class Lan:
         return client
 
     @asynccontextmanager
-    async def server(self, plan: Plan, pace: Pace | None = None) -> AsyncIterator[DhcpServer]:
-        server = DhcpServer("ada", "lan1", "10.1.0.1", "10.1.0.0/24", 1450, plan, pace)
+    async def server(self, plan: Plan, pace: Pace | None = None, told: Told = LAN) -> AsyncIterator[DhcpServer]:
+        server = DhcpServer("ada", "lan1", told, plan, pace)
         with self.gate.entered():
             await server.start()
         try:
@@ -201,10 +206,10 @@ async def test_a_plan_out_of_reach_is_silence_not_refusal(
 
 async def test_two_servers_on_one_bridge_are_refused(lan: Lan) -> None:
     async with lan.server(Plan()):
-        second = DhcpServer("ada", "lan1", "10.1.0.1", "10.1.0.0/24", 1450, Plan())
+        second = DhcpServer("ada", "lan1", LAN, Plan())
         with lan.gate.entered(), pytest.raises(DhcpError, match="lan1: Address already in use"):
             await second.start()
-    missing = DhcpServer("ada", "lan7", "10.1.0.1", "10.1.0.0/24", 1450, Plan())
+    missing = DhcpServer("ada", "lan7", LAN, Plan())
     with lan.gate.entered(), pytest.raises(DhcpError, match="lan7: No such device"):
         await missing.start()
     await missing.stop()
@@ -278,13 +283,27 @@ async def test_rebinding_and_rebooting_are_answered_as_the_plan_has_it(lan: Lan,
         assert reply.options[Option.MESSAGE] == b"10.1.0.2 is not this client's address"
 
 
-async def test_declining_is_told_to_people(lan: Lan, talker: Talker, caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_a_client_declines_is_told_to_the_plan(lan: Lan, clients: Callable[..., Client]) -> None:
     plan = Plan()
     async with lan.server(plan):
-        mine, server = IPv4Address("10.1.0.2").packed, IPv4Address("10.1.0.1").packed
-        talker.say(message(Kind.DECLINE, REQUESTED_ADDRESS=mine, SERVER_ID=server))
-        await eventually(lambda: "10.1.0.2 is in use by somebody else" in caplog.text, "logged")
+        squatter = lan.client(1, TABLET)
+        squatter.run("ip addr add 10.1.0.2/24 dev eth0")
+        clients("udhcpc", lan.client(0, PHONE), "-a", "-A", "1")  # which asks by ARP before it uses an address
+        await eventually(lambda: bool(plan.declined), "declined")
+        declined = LeaseRelease(endpoint="ada", address="10.1.0.2", mac=PHONE, client_id="0102005e000001")
+        assert plan.declined[0] == declined
         assert plan.released == [], "nobody else may get it"
+
+
+async def test_hosts_are_told_what_policy_says(lan: Lan, clients: Callable[..., Client]) -> None:
+    routes = (Route(to="192.168.7.0/24", via="10.1.0.9"),)
+    hosts = HostSettings(dns=("10.0.0.53",), domain="cafe.example", ntp=("10.0.0.123",), routes=routes)
+    told = Told.of("10.1.0.1", "10.1.0.0/24", 1450, hosts)
+    async with lan.server(Plan(), told=told):
+        client = clients("udhcpc", lan.client(0, PHONE), "-O", "ntpsrv", "-O", "staticroutes")
+        assert await client.news("told") == (
+            "told 10.0.0.53 cafe.example 10.0.0.123 192.168.7.0/24 10.1.0.9 0.0.0.0/0 10.1.0.1"
+        )
 
 
 async def test_garbage_does_not_hurt(lan: Lan, talker: Talker) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.dhcp import DhcpServer
+from agents.dhcp import DhcpServer, Lan
 from agents.fence import Elements, Fence, Nft, NftError, ruleset
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
@@ -294,9 +294,12 @@ class Plan:
     async def release(self, release: LeaseRelease) -> None:
         raise AssertionError(release)
 
+    async def decline(self, release: LeaseRelease) -> None:
+        raise AssertionError(release)
+
 
 async def test_a_dhcp_client_behind_a_tunnel_gets_nothing(net: Net, tmp_path: Path) -> None:
-    server = DhcpServer("ada", "lan1", "10.1.0.1", "10.1.0.0/24", 1450, Plan())
+    server = DhcpServer("ada", "lan1", Lan.of("10.1.0.1", "10.1.0.0/24", 1450), Plan())
     with net.gate.entered():
         await server.start()
     try:

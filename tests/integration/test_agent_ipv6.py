@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from agents import dhcp, dhcp6
 from agents import lan as lans
 from agents.dhcp import DhcpError, DhcpServer
 from agents.dhcp.leases import LeaseSource
 from agents.dhcp6 import Dhcp6Server
 from agents.dhcp6.message import Association, Kind, Lifetimes, Message, Option, Status, decode, encode
 from agents.families import Families
-from agents.ra import Advertiser, AdvertiserError
+from agents.ra import Advertisement, Advertiser, AdvertiserError
 from lab.patience import eventually
 from tests.integration.agent_namespaces import Namespace, cable, namespaces, wait_for
 from tests.integration.dhcp_clients import PHONE, PHONES_VM, TABLET, Client, Clients, Plan, starting
@@ -29,6 +30,8 @@ LAN = endpoint(
     1, prefix="10.1.0.0/24", gateway="10.1.0.1", prefix6="2001:db8:1::/64", gateway6="2001:db8:1::1", mtu=1400
 )
 MAC = lans.mac("c1", 1)
+TOLD, TOLD6 = dhcp.Lan.of(LAN.gateway, LAN.prefix, 1400), dhcp6.Lan.of(MAC, LAN.prefix, "2001:db8:1::/64")
+ADVERTISED = Advertisement.of(MAC, "2001:db8:1::/64", 1400)
 SCRIPT = """#!/bin/sh
 echo "$reason $new_ip6_address preferred $new_preferred_life valid $new_max_life" >> {log}
 case $reason in
@@ -76,11 +79,11 @@ class Net:
     @asynccontextmanager
     async def served(self, leases: LeaseSource, four: LeaseSource | None = None) -> AsyncIterator[None]:
         servers: list[Dhcp6Server | DhcpServer | Advertiser] = [
-            Dhcp6Server("ada", "lan1", MAC, LAN.prefix, "2001:db8:1::/64", leases),
-            Advertiser("lan1", MAC, "2001:db8:1::/64", 1400),
+            Dhcp6Server("ada", "lan1", TOLD6, leases),
+            Advertiser("lan1", ADVERTISED),
         ]
         if four is not None:
-            servers.append(DhcpServer("ada", "lan1", LAN.gateway, LAN.prefix, 1400, four))
+            servers.append(DhcpServer("ada", "lan1", TOLD, four))
         with self.gate.entered():
             for server in servers:
                 await server.start()
@@ -293,14 +296,14 @@ async def test_garbage_does_not_hurt(net: Net, talkers: tuple[Talker, Talker]) -
 
 async def test_two_on_one_bridge_are_refused(net: Net) -> None:
     async with net.served(Plan()):
-        second = Dhcp6Server("ada", "lan1", MAC, LAN.prefix, "2001:db8:1::/64", Plan())
+        second = Dhcp6Server("ada", "lan1", TOLD6, Plan())
         with net.gate.entered(), pytest.raises(DhcpError, match="DHCPv6 server on lan1: Address already in use"):
             await second.start()
     with net.gate.entered():
         with pytest.raises(DhcpError, match="lan7: No such device"):
-            await Dhcp6Server("ada", "lan7", MAC, LAN.prefix, "2001:db8:1::/64", Plan()).start()
+            await Dhcp6Server("ada", "lan7", TOLD6, Plan()).start()
         with pytest.raises(AdvertiserError, match="lan7: No such device"):
-            await Advertiser("lan7", MAC, "2001:db8:1::/64", 1400).start()
+            await Advertiser("lan7", ADVERTISED).start()
 
 
 async def test_a_crowd_of_solicitations_gets_few_advertisements(net: Net) -> None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from controller.core.policy.promises import PolicyTest
 from controller.wire.flavours import Flavour
+from controller.wire.host_settings import NO_SETTINGS, HostSettings
 
 Selector = Mapping[str, frozenset[str]]
 """Label → the values that match. All labels have to match; one that is empty matches whatever has the label at all."""
@@ -19,28 +20,36 @@ Selector = Mapping[str, frozenset[str]]
 @dataclass(frozen=True)
 class LanPlan:
     """One LAN's part of the address plan. `reservations` maps a device to its MD's address (the VM's is the one above),
-    `exclusions` are first and last address of what is not given out, whole pairs. `bind_sources` None: as Addresses
-    has it."""
+    `exclusions` are first and last address of what is not given out, whole pairs. `bind_sources` and `hosts` None: as
+    Addresses has it."""
 
     lease_seconds: int | None = None
     reservations: Mapping[str, str] = field(default_factory=dict)
     exclusions: tuple[tuple[str, str], ...] = ()
     bind_sources: bool | None = None
+    hosts: HostSettings | None = None
 
 
 @dataclass(frozen=True)
 class Addresses:
     """The address plan (Teka, section III) by endpoint; `lease_seconds` None leaves each endpoint its own.
-    `bind_sources`: whether a LAN's devices may use their own addresses only; None: so it is."""
+    `bind_sources`: whether a LAN's devices may use their own addresses only; None: so it is. `hosts`: what hosts are
+    told beside their address, where their LAN has nothing of its own."""
 
     lease_seconds: int | None = None
     lans: Mapping[str, LanPlan] = field(default_factory=dict)
     bind_sources: bool | None = None
+    hosts: HostSettings = NO_SETTINGS
 
     def bound(self, endpoint: str) -> bool:
         """Whether at that LAN's access ports an address is its holder's alone."""
         said = self.lans[endpoint].bind_sources if endpoint in self.lans else None
         return next((each for each in (said, self.bind_sources) if each is not None), True)
+
+    def told(self, endpoint: str) -> HostSettings:
+        """What the hosts of that LAN are told beside their address."""
+        own = self.lans[endpoint].hosts if endpoint in self.lans else None
+        return self.hosts if own is None else own
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ class Plan:
     def __init__(self) -> None:
         self.asked: list[LeaseRequest] = []
         self.released: list[LeaseRelease] = []
+        self.declined: list[LeaseRelease] = []
 
     async def grant(self, request: LeaseRequest) -> LeaseGrant:
         self.asked.append(request)
@@ -24,6 +25,9 @@ class Plan:
 
     async def release(self, release: LeaseRelease) -> None:
         self.released.append(release)
+
+    async def decline(self, release: LeaseRelease) -> None:
+        self.declined.append(release)
 
 
 class Lan:

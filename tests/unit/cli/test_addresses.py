@@ -95,7 +95,12 @@ def test_reservations(controller: Controller, weft: Weft) -> None:
     controller.answers["POST", "/api/v1/reservations"] = kept
     assert "10.2.0.2 and 10.2.0.3 are kept for ana" in weft("reservation", "add", "c2-lan", "ana").out
     controller.answers["GET", "/api/v1/reservations"] = {"items": [kept], "next": None}
-    assert "10.2.0.3" in weft("reservation", "list").out
+    till = {"endpoint": "c1-lan", "device": "till", "md": "10.1.0.20", "vm": "10.1.0.21", "has": "10.1.0.4"}
+    policy = [{**till, "in_force": False}, {**till, "device": "tv", "md": "10.1.0.30", "in_force": True}]
+    controller.answers["GET", "/api/v1/reservations/policy"] = {"items": policy, "next": None}
+    lines = weft("reservation", "list").out.splitlines()
+    assert ["10.2.0.3" in line for line in lines[1:]] == [True, False, False]
+    assert ["has 10.1.0.4 until its leases end" in line for line in lines[1:]] == [False, True, False]
 
 
 def test_delegations(controller: Controller, weft: Weft) -> None:

@@ -121,6 +121,12 @@ class Storm(RuleBasedStateMachine):
         if machine.holds is not None and machine.until > self.world.time:
             self.world.release(machine)
 
+    @rule(number=st.integers(0, 9))
+    def declines(self, number: int) -> None:
+        machine = self.world.machines[number]
+        if machine.holds is not None and machine.until > self.world.time:
+            self.world.decline(machine)
+
     @rule(seconds=st.sampled_from([1, 40, 200, 350, SECONDS + 1, 2 * SECONDS]))
     def time_passes(self, seconds: int) -> None:
         self.world.time += seconds

@@ -12,6 +12,7 @@ from agents.leases.book import Book
 from agents.leases.pair import Kind
 from controller import delegations as delegations_module
 from controller import leases as leases_module
+from controller import statics as statics_module
 from controller.bell import Bell
 from controller.core.addresses import AddressPlan
 from controller.core.intent import Cloudlet, Endpoint, Intent, State
@@ -22,6 +23,7 @@ from controller.db.engine import Database
 from controller.delegations import Delegations
 from controller.devices import know
 from controller.leases import Leases
+from controller.statics import Statics
 from controller.wire.delegations import Client, Exchange, Exchanged
 from controller.wire.flavours import Flavour
 
@@ -71,7 +73,7 @@ class World:
         cloudlet = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", State.ACTIVE, "x")
         endpoint = Endpoint(LAN, "c1", 1, 1, PREFIX, "10.1.0.1", lease_seconds=SECONDS)
         self.intent = Intent(1, {"c1": cloudlet}, {LAN: endpoint})
-        for module in (delegations_module, leases_module):
+        for module in (delegations_module, leases_module, statics_module):
             patch.setattr(module, "now", lambda: DAWN + timedelta(seconds=self.time + self.skew))
         self.start_agent(proven=True)
 
@@ -85,6 +87,7 @@ class World:
         self.database = Database(self.url)
         bell = Bell()
         self.leases = Leases(self.database, lambda: self.intent, bell)
+        self.statics = Statics(self.database, lambda: self.intent, bell)
         self.delegations = Delegations(self.database, lambda: self.intent, self.leases, bell, lambda: self.time)
 
     # The agent.
@@ -159,6 +162,13 @@ class World:
         self.save()
         machine.holds = None
 
+    def decline(self, machine: Machine) -> None:
+        """The address turns out to be in use: whether the agent believes that or not, it is not used."""
+        assert machine.holds is not None
+        self.book.decline(machine.client, *machine.holds, self.clock)
+        self.save()
+        machine.holds = None
+
     # Operators.
 
     async def register(self, name: str, md: Machine, vm: Machine | None) -> None:
@@ -187,6 +197,7 @@ class World:
 
     async def sweep(self) -> None:
         await self.leases.sweep()
+        await self.statics.sweep()
         await self.delegations.rest()
 
     # What must hold.

@@ -69,9 +69,11 @@ NAMED = {
     "name": "a name", "names": "a list of names", "address": "an address", "prefix": "a prefix",
     "address6": "an IPv6 address", "prefix6": "an IPv6 prefix",
     "selector": "a selector", "ends": "a name, or a list", "coordinates": "[latitude, longitude]",
-    "protocol": "a protocol", "port": "a port", "text": "text",
+    "protocol": "a protocol", "port": "a port", "text": "text", "hosts": "a mapping, below",
+    "domain": "a domain name", "anyPrefix": "a prefix of either family",
 }  # fmt: skip
 PLURAL = {"name": "names", "addressRange": "ranges", "protocol": "protocols", "portRange": "ports and ranges"}
+PLURAL |= {"server": "IP addresses", "domain": "domain names", "route": "routes"}
 
 
 if __name__ == "__main__":

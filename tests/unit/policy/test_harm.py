@@ -131,7 +131,7 @@ def test_leases_are_hit_by_what_is_new_in_a_plan() -> None:
     assert hits(wide, wide, [md, vm]) == []
     assert [hit.why for hit in hits(wide, addresses(m2="10.0.0.10"), [md, vm])] == ["10.0.0.10 is reserved for m2"] * 2
     assert hits(wide, addresses(m1="10.0.0.10"), [md, vm]) == []
-    assert "until its lease ends" in hits(wide, addresses(m1="10.0.0.12"), [vm])[0].why
+    assert "until no lease on its pair is left" in hits(wide, addresses(m1="10.0.0.12"), [vm])[0].why
 
 
 def against(plan: Addresses, lease: Held) -> Iterator[str]:
@@ -147,7 +147,7 @@ def against(plan: Addresses, lease: Held) -> Iterator[str]:
         if device != lease.device and reserved == md:
             yield f"{address} is reserved for {device}"
         if device == lease.device and reserved != md:
-            yield f"{device} is to have {address}, and keeps what it has until its lease ends"
+            yield f"{device} is to have {address}, and keeps what it has until no lease on its pair is left"
 
 
 devices = st.sampled_from(["m1", "m2", "m3"])

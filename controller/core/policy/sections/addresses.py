@@ -1,4 +1,5 @@
-"""`addresses`: lease times, reservations and exclusions by LAN. Whole pairs, always (Teka, section III)."""
+"""`addresses`: lease times, reservations and exclusions by LAN, whole pairs always (Teka, section III), and what hosts
+are told beside their address."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
@@ -11,32 +12,40 @@ from controller.core.policy.document import Path
 from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import Addresses, LanPlan
 from controller.core.policy.policy import Policy
+from controller.core.policy.sections import hosts
+from controller.wire.host_settings import NO_SETTINGS, HostSettings
 
 
 def read(data: Mapping[str, Any]) -> Addresses:
     """The section; `data` is right by the schema."""
-    lans = {name: _lan(lan) for name, lan in data.get("lans", {}).items()}
-    return Addresses(_seconds(data), lans, data.get("bind_sources"))
+    told = hosts.read(data.get("hosts", {}), NO_SETTINGS)
+    lans = {name: _lan(lan, told) for name, lan in data.get("lans", {}).items()}
+    return Addresses(_seconds(data), lans, data.get("bind_sources"), told)
 
 
 def _seconds(data: Mapping[str, Any]) -> int | None:
     return int(data["lease_seconds"]) if "lease_seconds" in data else None
 
 
-def _lan(data: Mapping[str, Any]) -> LanPlan:
+def _lan(data: Mapping[str, Any], told: HostSettings) -> LanPlan:
     ranges = (text.partition("-") for text in data.get("exclusions", ()))
     return LanPlan(
         _seconds(data),
         dict(data.get("reservations", {})),
         tuple((first.strip(), last.strip()) for first, _, last in ranges),
         data.get("bind_sources"),
+        hosts.read(data["hosts"], told) if "hosts" in data else None,
     )
 
 
 def errors(policy: Policy) -> Iterator[PolicyError]:
-    """Reservations and exclusions that are no pairs, or in each other's way."""
+    """Reservations and exclusions that are no pairs, or in each other's way, and settings that no host could use."""
+    section: Mapping[str, Any] = policy.at(("addresses",)) if policy.has(("addresses",)) else {}
+    yield from hosts.errors(policy, ("addresses", "hosts"), section.get("hosts", {}), policy.rules.addresses.hosts)
     for name, lan in policy.rules.addresses.lans.items():
         here: Path = ("addresses", "lans", name)
+        if lan.hosts is not None:
+            yield from hosts.errors(policy, (*here, "hosts"), section["lans"][name]["hosts"], lan.hosts)
         ranges = []
         for i, (first, last) in enumerate(lan.exclusions):
             at, low, high = (*here, "exclusions", i), _number(first), _number(last)
@@ -81,9 +90,11 @@ def against(policy: Policy, prefixes: Mapping[str, tuple[str, str | None]]) -> I
     """What is wrong once the LANs are known: endpoint → IPv4 prefix and IPv6 prefix, if it has one. What is said of
     endpoints that are not there yet may wait."""
     for name, lan in policy.rules.addresses.lans.items():
+        here: Path = ("addresses", "lans", name)
+        if name in prefixes and lan.hosts is not None:
+            yield from hosts.against(policy, (*here, "hosts"), lan.hosts, prefixes[name][0], name)
         if name not in prefixes or not (lan.reservations or lan.exclusions):
             continue
-        here: Path = ("addresses", "lans", name)
         plan = AddressPlan.of(*prefixes[name])
         base, size = int(plan.network.network_address), plan.network.num_addresses
         pairs = range(base + 2, base + 2 + 2 * plan.capacity, 2)

@@ -14,7 +14,6 @@ from agents.dhcp.decision import (
     GiveBack,
     Ignore,
     Inform,
-    Lan,
     Refuse,
     answer,
     decide,
@@ -24,6 +23,7 @@ from agents.dhcp.decision import (
     nak,
 )
 from agents.dhcp.message import Kind, Message, Option, decode, encode
+from agents.dhcp.settings import Lan
 from controller.wire.leases import LeaseGrant
 from tests.unit.agents.dhcp.test_message import messages
 
@@ -186,3 +186,20 @@ def test_any_message_gets_a_step_and_any_answer_can_be_sent(request: Message, ad
     if isinstance(step, Ask) and address in LAN.prefix and address != LAN.gateway:
         reply = answer(request, step, grant(address), LAN)
         assert decode(encode(reply)) == reply
+
+
+RELAYED = bytes.fromhex("0104706f7274")
+
+
+@pytest.mark.parametrize("kind", [Kind.OFFER, Kind.ACK, Kind.NAK])
+def test_what_a_switch_has_put_in_comes_back_as_the_last_option(kind: Kind) -> None:
+    asked = message(Kind.REQUEST, RELAY_AGENT=RELAYED, CLIENT_ID=b"me", REQUESTED_ADDRESS=MINE.packed)
+    reply = nak(asked, LAN, "no") if kind is Kind.NAK else answer(asked, Ask(kind, MINE, insists=True), grant(), LAN)
+    assert list(reply.options.items())[-1] == (Option.RELAY_AGENT, RELAYED)
+    assert decode(encode(reply)).options[Option.RELAY_AGENT] == RELAYED
+
+
+def test_an_answer_to_the_longest_request_can_be_written() -> None:
+    longest = decode(encode(message(Kind.DISCOVER, CLIENT_ID=bytes(range(256)) * 2, RELAY_AGENT=bytes(400))))
+    reply = decode(encode(answer(longest, Ask(Kind.OFFER, None, insists=False), grant(), LAN)))
+    assert (len(reply.options[Option.CLIENT_ID]), len(reply.options[Option.RELAY_AGENT])) == (512, 400)

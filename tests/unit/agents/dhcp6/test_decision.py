@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agents.dhcp6.decision import Answer, Ask, Declined, GiveBack, Ignore, Lan, answer, decide, host_name, refuse
 from agents.dhcp6.message import Association, Kind, Lifetimes, Message, Option, Status
+from controller.wire.host_settings import HostSettings
 from controller.wire.leases import LeaseGrant
 from tests.unit.agents.dhcp6.test_message import messages
 
@@ -176,3 +177,43 @@ def test_any_message_has_an_answer_no_larger_than_eight_associations(any_message
         assert reply.transaction == any_message.transaction and reply.client == any_message.client
         assert len(reply.associations) <= 8
     host_name(any_message)
+
+
+@pytest.mark.parametrize("kind", [Kind.SOLICIT, Kind.REQUEST, Kind.RENEW, Kind.REBIND])
+@pytest.mark.parametrize("option", [Option.IA_PD, Option.IA_TA])
+def test_nothing_is_leased_to_a_client_that_asks_for_no_address(kind: Kind, option: Option) -> None:
+    server = None if kind in (Kind.SOLICIT, Kind.REBIND) else SERVER
+    asked = message(kind, ia(option=option), server=server, others=((Option.RAPID_COMMIT, b""),))
+    step = decide(asked, LAN, multicast=True)
+    assert isinstance(step, Answer)
+    assert step.reply.kind is (Kind.ADVERTISE if kind is Kind.SOLICIT else Kind.REPLY)
+    [association] = step.reply.associations
+    assert association.outcome is not None
+    assert association.outcome.status is (Status.NO_PREFIXES if option is Option.IA_PD else Status.NO_ADDRESSES)
+    assert not association.addresses
+
+
+TOLD = replace(LAN, hosts=HostSettings(dns=("10.0.0.53", "2001:db8::53"), domain="lab.example", ntp=("2001:db8::7",)))
+DNS = (Option.DNS_SERVERS, IPv6Address("2001:db8::53").packed)
+NAMES = (Option.DOMAIN_LIST, b"\x03lab\x07example\0")
+
+
+def test_hosts_are_told_what_they_ask_for() -> None:
+    asked = message(Kind.INFORMATION_REQUEST, others=((Option.OPTION_REQUEST, bytes((0, 23, 0, 24))),))
+    step = decide(asked, TOLD, multicast=True)
+    assert isinstance(step, Answer)
+    assert step.reply.others == (DNS, NAMES)
+
+
+def test_hosts_that_ask_for_nothing_in_particular_are_told_all() -> None:
+    reply = answer(message(Kind.SOLICIT, ia()), Ask(Kind.ADVERTISE, None), grant(), TOLD)
+    ntp = IPv6Address("2001:db8::7").packed
+    told = (DNS, NAMES, (Option.SNTP_SERVERS, ntp), (Option.NTP_SERVER, bytes((0, 1, 0, 16)) + ntp))
+    assert reply.others[1:] == told
+
+
+@pytest.mark.parametrize("asked", [b"", b"\0", b"\0\x17\0"])
+def test_an_option_request_that_is_cut_short(asked: bytes) -> None:
+    step = decide(message(Kind.INFORMATION_REQUEST, others=((Option.OPTION_REQUEST, asked),)), TOLD, multicast=True)
+    assert isinstance(step, Answer)
+    assert step.reply.others == ((DNS,) if len(asked) == 3 else ())

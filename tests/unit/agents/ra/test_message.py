@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.ra.message import Advertisement, MessageError, check, encode
+from controller.wire.host_settings import HostSettings, Route
 
 HOST, NOBODY = IPv6Address("fe80::1"), IPv6Address("::")
 ASKING = bytes((133, 0, 0, 0, 0, 0, 0, 0))
@@ -21,6 +22,21 @@ def test_an_advertisement_octet_by_octet() -> None:
         "01010200 5e000001 "  # the router's Ethernet address
         "05010000 00000578 "  # MTU 1400
         "03044080 00278d00 00278d00 00000000 20010db8 00010000 00000000 00000000"  # on link, not autonomous
+    )
+
+
+def test_names_and_routes_octet_by_octet() -> None:
+    hosts = HostSettings(
+        dns=("10.0.0.53", "2001:db8::53"),
+        search=("lab.example",),
+        routes=(Route(to="10.9.0.0/16"), Route(to="2001:db8:7::/48"), Route(to="2001:db8:8::1/128")),
+    )
+    told = Advertisement.of("02:00:5e:00:00:01", "2001:db8:1::/64", 1400, hosts)
+    assert encode(told)[64:].hex(" ", -4) == (
+        "18023000 00000708 20010db8 00070000 "  # RFC 4191: length 2 for up to 64 bits, 1800 s
+        "18038000 00000708 20010db8 00080000 00000000 00000001 "
+        "19030000 00000708 20010db8 00000000 00000000 00000053 "  # RFC 8106
+        "1f030000 00000708 036c6162 07657861 6d706c65 00000000"
     )
 
 

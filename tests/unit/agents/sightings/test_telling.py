@@ -105,6 +105,9 @@ class Plan:
     async def release(self, release: LeaseRelease) -> None:
         self.released = True
 
+    async def decline(self, release: LeaseRelease) -> None:
+        raise AssertionError(release)
+
 
 async def test_only_what_is_leased_to_a_device_is_a_sighting() -> None:
     seen: list[tuple[str, str, str]] = []
