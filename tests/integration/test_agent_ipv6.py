@@ -219,6 +219,38 @@ def talkers(net: Net) -> Iterator[tuple[Talker, Talker]]:
     two.close()
 
 
+async def test_a_client_may_ask_from_any_port_and_is_answered_at_its_own(
+    net: Net, talkers: tuple[Talker, Talker]
+) -> None:
+    async with net.served(Plan()):
+        with net.machines[0].entered():
+            other = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        with other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth0")
+            other.sendto(encode(Message(Kind.SOLICIT, 42, talkers[0].identity, None, (wish(),))), ("ff02::1:2", 547))
+        reply = await talkers[0].hear()
+        assert reply and reply.kind is Kind.ADVERTISE
+
+
+async def test_a_prefix_alone_leases_nothing(net: Net, talkers: tuple[Talker, Talker]) -> None:
+    plan = Plan()
+    async with net.served(plan):
+        rapid = Message(
+            Kind.SOLICIT,
+            42,
+            talkers[0].identity,
+            None,
+            (Association(Option.IA_PD, 1),),
+            None,
+            ((Option.RAPID_COMMIT, b""),),
+        )
+        talkers[0].send(encode(rapid))
+        reply = await talkers[0].hear()
+        assert reply and reply.kind is Kind.ADVERTISE
+        assert reply.associations[0].outcome and reply.associations[0].outcome.status is Status.NO_PREFIXES
+        assert plan.asked == []
+
+
 async def test_a_borrowed_duid_takes_nobodys_address(net: Net, talkers: tuple[Talker, Talker]) -> None:
     phone, thief = talkers
     assert phone.identity == thief.identity

@@ -42,7 +42,7 @@ async def main(here):
         controller.use((here / "credential").read_text())
         leases = Leases(controller, here / "state")
         assert not await leases.follow(desired)
-        assert not await LanServers(leases).serve(desired, {"lan1": socket.if_nametoindex("lan1")})
+        assert not await LanServers(leases).serve(desired, {"lan1": socket.if_nametoindex("lan1")}, leases.hosts)
         print("serving", flush=True)
         await asyncio.Event().wait()
 
