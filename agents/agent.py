@@ -282,7 +282,7 @@ class Agent:
 
     def _findings(self, desired: Desired) -> list[Finding]:
         self._host.intend(tuple(bridge_name(endpoint) for endpoint in desired.endpoints))
-        found = [*self._rules.findings(), *self._host.findings]
+        found = [*self._rules.findings(), *self._host.findings, *self._leases.findings()]
         for endpoint in desired.endpoints:
             if endpoint.flavour is Flavour.VPLS:
                 found += vpls.mismatches(endpoint, self._gobgp.table)
@@ -306,7 +306,6 @@ class Agent:
             texts += unsigned
             texts += self._protection.problems(endpoint)
             texts += self._access.problems.get(endpoint.name, [])
-            texts += self._leases.problems(endpoint.name)
             problems[endpoint.index] = texts
         return problems
 

@@ -1,4 +1,4 @@
-"""What agents tell of clients that found their address in use, and of clients that are copies of each other.
+"""What agents tell of clients that found their address in use.
 
 An address that somebody unknown uses is like that of a static host, but for an end: nobody gets its pair before, the
 controller says so to whoever asks (`weft address statics`), and an operator can free it sooner.
@@ -15,7 +15,7 @@ from controller.core.refusals import invalid
 from controller.core.statics import Static
 from controller.db import blocks, events, leases, pairs, statics
 from controller.db.pairs import PairRow
-from controller.wire.delegations import Cloned, Declined
+from controller.wire.delegations import Declined
 
 
 async def take_in(
@@ -72,15 +72,3 @@ async def _quarantine(session: AsyncSession, endpoint: str, number: int, address
     pair = await pairs.give(session, endpoint, None, number, owner)
     name = "declined-" + address.replace(".", "-").replace(":", "-")
     await statics.add(session, endpoint, [(Static(name, address), pair.id)], until)
-
-
-async def note_clones(session: AsyncSession, endpoint: str, cloned: Iterable[Cloned]) -> None:
-    """Records an event for each pair of machines that come with one client id."""
-    for each in cloned:
-        one, other = each.macs
-        text = (
-            f"{one} and {other} at {endpoint} come with one client id ({each.client_id}) and take one address from "
-            "each other: give one of them an id of its own (for a copied Linux machine, a new /etc/machine-id)"
-        )
-        data = {"endpoint": endpoint, "client_id": each.client_id, "macs": list(each.macs)}
-        await events.add(session, "client-cloned", endpoint, text, **data)

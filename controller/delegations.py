@@ -110,7 +110,6 @@ class Delegations:
         told = endpoint.name, ranges.plan, row.epoch, request.entries
         # First: a device that has given a pair up has been leased another one since.
         await declines.take_in(session, endpoint.name, ranges.plan, request.declined, at)
-        await declines.note_clones(session, endpoint.name, request.cloned)
         fresh, misnamed = await accounts.take_in(session, *told, who, at)
         forgotten = await self._forget(session, row, request.forget, at) if request.forget else []
         if request.give_back:

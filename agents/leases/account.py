@@ -1,7 +1,6 @@
 """What the controller is told, and what its answers mean. Pure."""
 
 from agents.leases.book import Book
-from agents.leases.clones import Clones
 from agents.leases.pair import Kind
 from controller.wire.delegations import Client, Entry, Exchange, Exchanged
 
@@ -14,7 +13,6 @@ class Account:
 
     def __init__(self, book: Book) -> None:
         self.book = book
-        self.clones = Clones()
         self._tell_blocks = True
         self._refused = False
         self._forget = False
@@ -23,7 +21,7 @@ class Account:
     def due(self) -> bool:
         """Whether there is something to tell, or to ask for, that has not been refused."""
         wanting = self.book.room.wanted(len(self.book.pairs)) > 0 and (self._forget or not self._refused)
-        news = self.book.changed or self.clones.untold or self.book.room.quarantine.untold(0.0)
+        news = self.book.changed or self.book.room.quarantine.untold(0.0)
         return bool(news or self.book.room.dropped or self._tell_blocks or wanting)
 
     def exchange(self, endpoint: str, turn: int, ask: list[Client], now: float) -> Exchange:
@@ -48,7 +46,6 @@ class Account:
             ask=ask,
             resting=book.room.rests,
             declined=book.room.quarantine.untold(now),
-            cloned=list(self.clones.untold.values()),
         )
 
     def hear(self, sent: Exchange, answer: Exchanged, now: float) -> None:
@@ -66,7 +63,6 @@ class Account:
             return
         self._acknowledge(answer.acked)
         book.room.quarantine.heard([declined.number for declined in sent.declined])
-        self.clones.heard(sent.cloned)
         book.room.drop_resting()
         if sent.blocks is not None:
             self._tell_blocks = bool(answer.blocks)

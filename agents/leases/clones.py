@@ -3,14 +3,16 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from controller.wire.delegations import Client, Cloned
+from controller.wire.delegations import Client
+from controller.wire.findings import Finding
 
 WINDOW = 3600.0
 """Seconds within which a client id that goes back to a MAC that it had before is two machines': one that has got
 another network card, or another random address, does not go back."""
 
 _MOST = 4096  # client ids that are watched; the one not heard of for longest is forgotten first
-_MOST_UNTOLD = 100
+_MOST_FOUND = 100
+_SHOWN = 64  # characters of a client id
 
 
 @dataclass
@@ -26,8 +28,6 @@ class Clones:
 
     def __init__(self) -> None:
         self._watched: OrderedDict[str, _Watched] = OrderedDict()
-        self.untold: dict[str, Cloned] = {}
-        """By client id, what the controller has not yet heard."""
 
     def note(self, client: Client, now: float) -> None:
         """A client has asked for something."""
@@ -40,23 +40,19 @@ class Clones:
         if client.mac == seen.mac:
             return
         if client.mac == seen.former and now < seen.changed + WINDOW:
-            if now >= seen.found + WINDOW and len(self.untold) < _MOST_UNTOLD:
-                macs = min(seen.mac, client.mac), max(seen.mac, client.mac)
-                self.untold[client.client_id] = Cloned(client_id=client.client_id, macs=macs)
             seen.found = now
         seen.mac, seen.former, seen.changed = client.mac, seen.mac, now
 
-    def found(self, now: float) -> list[str]:
-        """What people are to be told about those seen of late."""
-        return [
-            f"{seen.mac} and {seen.former} come with one client id ({client_id}) and take one address from each other: "
-            "give one of them an id of its own (for a copied Linux machine, a new /etc/machine-id)"
-            for client_id, seen in self._watched.items()
-            if now < seen.found + WINDOW
-        ]
+    def findings(self, endpoint: str, now: float) -> list[Finding]:
+        """Those found within the last hour, with both MACs."""
+        found = [(id, seen) for id, seen in self._watched.items() if now < seen.found + WINDOW]
+        return [_finding(endpoint, id, sorted((seen.mac, seen.former or seen.mac))) for id, seen in found[:_MOST_FOUND]]
 
-    def heard(self, told: list[Cloned]) -> None:
-        """The controller has heard of these."""
-        for cloned in told:
-            if self.untold.get(cloned.client_id) == cloned:
-                del self.untold[cloned.client_id]
+
+def _finding(endpoint: str, client_id: str, macs: list[str]) -> Finding:
+    shown = client_id if len(client_id) <= _SHOWN else client_id[:_SHOWN] + "…"
+    text = (
+        f"{macs[0]} and {macs[1]} at {endpoint} come with one client id ({shown}) and take one address from each other"
+    )
+    words = {"subject": shown, "expected": "one MAC", "found": " and ".join(macs)}
+    return Finding(kind="cloned-client", text=text, endpoint=endpoint, **words)

@@ -15,11 +15,13 @@ from agents.controller import ControllerAway, ControllerRefused
 from agents.dhcp.leases import LeaseRefused, NoAnswer
 from agents.leases.account import Account
 from agents.leases.book import Answer, Book
+from agents.leases.clones import Clones
 from agents.leases.journal import Journal, JournalError
 from agents.leases.pair import KINDS, Kind
 from agents.sources import Leased, Sources
 from controller.wire.delegations import Client, Exchange, Exchanged
 from controller.wire.desired import Endpoint
+from controller.wire.findings import Finding
 from controller.wire.host_settings import HostSettings
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 
@@ -78,6 +80,7 @@ class Lan:
         self._book = Book.kept(self._journal.records, self._journal.proven, clock())
         self._book.keep("meta", "prefix", endpoint.prefix)
         self._account = Account(self._book)
+        self._clones = Clones()
         self._wake = asyncio.Event()
         self._asked: dict[Client, tuple[asyncio.Future[None], float]] = {}
         self._strangers: dict[Client, float] = {}
@@ -133,9 +136,9 @@ class Lan:
         return self._book.hosts
 
     @property
-    def problems(self) -> list[str]:
+    def findings(self) -> list[Finding]:
         """What people are to be told of this LAN's clients."""
-        return self._account.clones.found(self._clock())
+        return self._clones.findings(self._endpoint.name, self._clock())
 
     async def meet(self, client: Client) -> None:
         """Finds out who will ask for an address before long, as far as that can be told within a moment."""
@@ -252,7 +255,7 @@ class Lan:
 
     def _client(self, request: LeaseRequest) -> Client:
         client = Client(mac=request.mac, client_id=request.client_id)
-        self._account.clones.note(client, self._clock())
+        self._clones.note(client, self._clock())
         return client
 
     def _wanted(self, address: str | None) -> tuple[int, Kind] | None:

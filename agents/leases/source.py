@@ -12,6 +12,7 @@ from agents.leases.lan import Exchanges, Lan
 from agents.sources import Sources
 from controller.wire.delegations import Client
 from controller.wire.desired import Desired
+from controller.wire.findings import Finding
 from controller.wire.host_settings import NO_SETTINGS, HostSettings
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 
@@ -92,9 +93,9 @@ class Leases:
         """What an endpoint's hosts are told beside their address."""
         return next((lan.hosts for (name, _, _), (lan, _) in self._lans.items() if name == endpoint), NO_SETTINGS)
 
-    def problems(self, endpoint: str) -> list[str]:
-        """What people are to be told of an endpoint's clients."""
-        return [text for (name, _, _), (lan, _) in self._lans.items() if name == endpoint for text in lan.problems]
+    def findings(self) -> list[Finding]:
+        """What people are to be told of the LANs' clients."""
+        return [finding for lan, _ in self._lans.values() for finding in lan.findings]
 
     async def meet(self, endpoint: str, client: Client) -> None:
         """A client that is expected at an endpoint is known before it asks, so that it gets the right address at once

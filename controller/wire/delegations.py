@@ -63,20 +63,13 @@ class Declined(Client):
     whole: bool
 
 
-class Cloned(Message):
-    """Machines at `macs` take turns under one client id, and so with one address: one was copied from the other."""
-
-    client_id: ClientId
-    macs: tuple[Mac, Mac]
-
-
 class Exchange(Message):
     """`acked` is the version up to which the controller has said that it has all; `entries` go on from there, `more`
     says that they are not all of them. `blocks` are all that the agent holds, None where that is as it was. `want`:
     so many more; `give_back`: not used any more, nothing in them is leased. `forget`: pairs that nobody has used for
     longest, to be used for others. `ask`: who are these? `resting`: there are blocks of a former incarnation, which
     will be used again when they have rested, unless the controller is heard before: what it answers ends that.
-    `declined` and `cloned` are told until they are heard; agents of a former release know neither."""
+    `declined` are told until they are heard; agents of a former release tell of none."""
 
     endpoint: str = Field(max_length=63)
     incarnation: str = Field(pattern=r"^[0-9a-f]{32}$")
@@ -91,7 +84,6 @@ class Exchange(Message):
     ask: list[Client] = Field(default_factory=list, max_length=1000)
     resting: bool = Field(default=False, exclude_if=lambda resting: not resting)
     declined: list[Declined] = Field(default=[], max_length=1000, exclude_if=lambda some: not some)
-    cloned: list[Cloned] = Field(default=[], max_length=100, exclude_if=lambda some: not some)
 
 
 class Block(Message):

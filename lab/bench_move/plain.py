@@ -13,6 +13,7 @@ from pathlib import Path
 from agents.hypervisors.hypervisor import Attachment, Site
 from agents.hypervisors.qemu import boot, record
 from agents.hypervisors.qemu import driver as qemu
+from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.monitor import Session
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import Machine
@@ -169,7 +170,7 @@ async def _wait_for_state(site: Site, attachment: Attachment) -> None:
     where = _address(site.address)
     vm = Vm(site.state_dir / MACHINE.name)
     coming = record.Move(name="plain", role="incoming", target=Target(memory=[where]))
-    await boot.boot(site, vm, MACHINE, attachment, "a", coming)
+    await boot.boot(site, vm, MACHINE, attachment, "a", coming, Digests(site.state_dir))
     async with vm.monitor.session() as session:
         await session.execute("migrate-incoming", {"uri": where})
         await session.execute("cont")  # before anything has come: it need not be told again

@@ -1,4 +1,4 @@
-"""Addresses that clients found in use, and copies of machines, as the controller tells of them."""
+"""Addresses that clients found in use, as the controller tells of them, and what hosts are told."""
 
 from datetime import timedelta
 from typing import Any
@@ -85,12 +85,6 @@ async def test_half_a_pair_stays_its_devices(controller: Controller, ledger: Led
 async def test_what_is_not_of_the_lan_is_refused(ledger: Ledger) -> None:
     await ledger.say(blocks=[], want=1)
     problem(await ledger.ask(declined=[declined(10_000, 1)]), 422, "declined")
-
-
-async def test_copies_of_a_machine_are_told_of_with_both(controller: Controller, ledger: Ledger) -> None:
-    await ledger.say(blocks=[], want=1, cloned=[{"client_id": "01aa", "macs": [mac(1), mac(2)]}])
-    [text] = await told(controller, "client-cloned")
-    assert mac(1) in text and mac(2) in text and "01aa" in text
 
 
 async def test_hosts_are_told_what_the_policy_says(controller: Controller, ledger: Ledger) -> None:
