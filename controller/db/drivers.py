@@ -1,12 +1,15 @@
 """How each of the two databases is spoken to: its driver, its settings, how long it may take."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import aiosqlite
 from sqlalchemy import URL, event, make_url
 from sqlalchemy.exc import ArgumentError, InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from controller.db import libpq
 
 BUSY_MS = 10_000
 """How long a statement waits for a lock that another process holds."""
@@ -30,15 +33,19 @@ KEEPALIVE = {"tcp_keepalives_idle": "3", "tcp_keepalives_interval": "1", "tcp_ke
 
 
 def with_driver(text: str) -> URL:
-    """The URL of a database. With or without its driver it is good; PostgreSQL's own tools write it without, and say
-    `sslmode`."""
+    """The URL of a database. With or without its driver it is good; PostgreSQL's own tools write it without."""
     url = make_url(text)
     drivers = {"sqlite": "sqlite+aiosqlite", "postgres": "postgresql+asyncpg", "postgresql": "postgresql+asyncpg"}
     name = drivers.get(url.drivername, url.drivername)
     if name not in drivers.values():
         raise ArgumentError(f"{url.drivername}: the database is sqlite:///FILE or postgresql://USER@HOST/NAME")
-    query = {"ssl" if key == "sslmode" else key: value for key, value in url.query.items()}
-    return url.set(drivername=name, query=query)
+    return url.set(drivername=name)
+
+
+def connecting(url: URL, settings: Mapping[str, str], **options: Any) -> tuple[URL, dict[str, Any]]:
+    """How PostgreSQL is connected to: a URL and the driver's arguments. What the URL says of them goes first."""
+    plain, said = libpq.arguments(url)
+    return plain, options | said | {"server_settings": {**settings, **said.get("server_settings", {})}}
 
 
 def sqlite(url: URL, begin: str, *, migrating: bool = False, **options: Any) -> AsyncEngine:
@@ -89,12 +96,13 @@ def postgresql(url: URL, connections: int) -> AsyncEngine:
         "idle_in_transaction_session_timeout": str(IDLE_MS),
         **KEEPALIVE,
     }
+    plain, arguments = connecting(url, settings, timeout=CONNECT, command_timeout=COMMAND)
     engine = create_async_engine(
-        url,
+        plain,
         pool_size=connections,
         max_overflow=0,
         pool_timeout=BUSY_MS / 1000,
-        connect_args={"timeout": CONNECT, "command_timeout": COMMAND, "server_settings": settings},
+        connect_args=arguments,
     )
 
     @event.listens_for(engine.sync_engine, "checkout")

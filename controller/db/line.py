@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from sqlalchemy import NullPool, func, select
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
-from controller.db.drivers import KEEPALIVE, with_driver
+from controller.db.drivers import KEEPALIVE, connecting, with_driver
 from controller.db.engine import Lock
 
 T = TypeVar("T")
@@ -28,8 +28,8 @@ class Line:
 
     def __init__(self, url: str, name: str) -> None:
         settings = {"application_name": f"weft-controller {name}"[:63], **KEEPALIVE}
-        arguments = {"timeout": PATIENCE, "server_settings": settings}
-        self._engine = create_async_engine(with_driver(url), poolclass=NullPool, connect_args=arguments)
+        plain, arguments = connecting(with_driver(url), settings)
+        self._engine = create_async_engine(plain, poolclass=NullPool, connect_args=arguments | {"timeout": PATIENCE})
         self._connection: Any = None
         self._turn = asyncio.Lock()
 

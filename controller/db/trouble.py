@@ -13,6 +13,11 @@ class Beaten(Unavailable):
     """Somebody else's transaction was quicker, and this one has done nothing: it may be tried again."""
 
 
+POOLED = (
+    "a pooler (PgBouncer) is between, and refuses the setting {0} of this controller's sessions; connect to PostgreSQL "
+    "directly, or use session mode with {0} in PgBouncer's ignore_startup_parameters"
+)
+
 BEATEN = ("40001", "40P01")
 """PostgreSQL: serialization failure, deadlock detected."""
 
@@ -32,6 +37,8 @@ def trouble(error: BaseException) -> Unavailable | None:
     orig = error.orig if isinstance(error, DBAPIError) else error
     state = str(getattr(orig, "sqlstate", None) or "")
     reason = str(orig).partition("\n")[0].partition(": ")[2] or str(orig) or type(orig).__name__
+    if "unsupported startup parameter" in str(orig):
+        return Unavailable(POOLED.format(reason))
     altered = state == "0A000" and "cached" in str(orig)  # another controller has changed the tables
     if state in BEATEN or altered or isinstance(error, StaleDataError):
         return Beaten(reason)

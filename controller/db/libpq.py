@@ -1,0 +1,79 @@
+"""What a PostgreSQL URL may say beside user, host and database: libpq's own words (PostgreSQL, section 34.1.2), as its
+tools take them. An option has its effect here, or is refused with the way out; none is passed over."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from sqlalchemy import URL
+from sqlalchemy.exc import ArgumentError
+
+TAKEN = frozenset(
+    ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslcrl", "sslnegotiation", "krbsrvname")
+) | {"ssl_min_protocol_version", "ssl_max_protocol_version", "passfile", "target_session_attrs"}
+"""The driver knows them by itself."""
+
+SETTINGS = ("application_name", "options")
+"""They are told to the server."""
+
+PLACES = ("host", "port", "user", "password", "prepared_statement_cache_size")
+"""SQLAlchemy knows them by itself."""
+
+FILES = ("sslrootcert", "sslcert", "sslkey", "sslcrl", "passfile")
+
+HARMLESS: Mapping[str, tuple[str, ...]] = {
+    "channel_binding": ("prefer", "disable"),
+    "gssencmode": ("prefer", "disable"),
+    "client_encoding": ("utf8", "UTF8", "auto"),
+    "load_balance_hosts": ("disable",),
+}
+"""Values that ask for nothing which the driver does not do."""
+
+REMEDIES = {
+    "channel_binding": "sslmode=verify-full with sslrootcert keeps others from between just as well",
+    "gssencmode": "use TLS: sslmode=verify-full",
+    "service": "write what the service says into the URL",
+    "keepalives": "the controller sets keepalives by itself",
+    "dbname": "the database is the URL's path",
+}
+
+
+def arguments(url: URL) -> tuple[URL, dict[str, Any]]:
+    """The URL without libpq's options, and what the driver is given instead: `dsn`, `timeout` and `server_settings`, of
+    which each is there only if the URL says something of it. Raises ArgumentError."""
+    said = {name: value if isinstance(value, str) else value[-1] for name, value in url.query.items()}
+    if "ssl" in said:
+        said.setdefault("sslmode", said.pop("ssl"))
+    known = {name: said[name] for name in TAKEN & said.keys()}
+    for name, value in said.items():
+        if name in HARMLESS and value in HARMLESS[name]:
+            continue
+        if name not in (*TAKEN, *SETTINGS, *PLACES, "connect_timeout"):
+            remedy = next((text for option, text in REMEDIES.items() if name.startswith(option)), "leave it out")
+            raise ArgumentError(f"{name}={value} is not something that the controller can do; {remedy}")
+    for name in FILES:
+        if name in known:
+            _readable(name, known[name])
+    found: dict[str, Any] = {}
+    if known:
+        found["dsn"] = f"postgresql://?{urlencode(known)}"
+    if "connect_timeout" in said:
+        found["timeout"] = _seconds(said["connect_timeout"])
+    if settings := {name: said[name] for name in SETTINGS if name in said}:
+        found["server_settings"] = settings
+    return url.set(query={name: value for name, value in url.query.items() if name in PLACES}), found
+
+
+def _readable(name: str, path: str) -> None:
+    try:
+        with Path(path).open("rb") as file:
+            file.read(1)
+    except OSError as error:
+        raise ArgumentError(f"{name}: cannot read {path}: {error.strerror}") from None
+
+
+def _seconds(text: str) -> float:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 100_000):
+        raise ArgumentError(f"connect_timeout={text}: a whole number of seconds above 0 is needed")
+    return float(text[:6])
