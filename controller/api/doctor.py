@@ -17,7 +17,10 @@ from controller.routeservers import OtherGeneration, RefusedByRouteServer, Route
 router = APIRouter(prefix="/api/v1/doctor", tags=["doctor"], dependencies=[Operator])
 
 MOST = 100_000
-"""Routes asked of a route server at once, which is as many as it gives."""
+"""Routes of one table of a route server that are compared."""
+
+PAGE = 10_000
+"""Routes asked of a route server at once."""
 
 
 class Difference(BaseModel):
@@ -124,7 +127,13 @@ async def _barred(client: RouteServerClient) -> frozenset[tuple[str, str]]:
 
 
 async def _table(client: RouteServerClient, table: str) -> list[Route]:
-    found = await client.routes({"table": table, "limit": str(MOST)})
-    if found.get("truncated"):
-        raise Unreachable(f"its {table} has more than {MOST} routes")
-    return [Route.of(line) for line in found.get("routes") or []]
+    routes: list[Route] = []
+    query = {"table": table, "limit": str(PAGE)}
+    while True:
+        found = await client.routes(query)
+        routes += [Route.of(line) for line in found.get("routes") or []]
+        if len(routes) > MOST or (found.get("truncated") and not found.get("next")):
+            raise Unreachable(f"its {table} has more than {min(MOST, len(routes))} routes")
+        if not found.get("next"):
+            return routes
+        query["cursor"] = str(found["next"])

@@ -38,6 +38,11 @@ def after(cursor: str | None) -> str:
     return key
 
 
+def write_cursor(key: str) -> str:
+    """The cursor that `after` reads as this key."""
+    return base64.urlsafe_b64encode(key.encode()).decode()
+
+
 def after_pair(cursor: str | None) -> tuple[str, str]:
     """As `after`, for items that two names tell apart, with a space between them."""
     key = after(cursor)
@@ -64,5 +69,5 @@ def page(rows: Sequence[Row], limit: int, key: Callable[[Row], object], item: Ca
     """A page of at most `limit` items out of `limit + 1` rows."""
     shown = rows[:limit]
     more = len(rows) > limit
-    cursor = base64.urlsafe_b64encode(str(key(shown[-1])).encode()).decode() if more else None
+    cursor = write_cursor(str(key(shown[-1]))) if more else None
     return Page(items=[item(row) for row in shown], next=cursor)

@@ -11,6 +11,7 @@ from starlette.responses import StreamingResponse
 from controller.api import streams
 from controller.api.access import Operator, Running, Still
 from controller.api.openapi import errors
+from controller.api.pages import after_pair, not_ours, write_cursor
 from controller.api.types import NameFilter
 from controller.api.watching import watching
 from controller.core.refusals import invalid
@@ -58,8 +59,9 @@ class RouteServers(BaseModel):
 
 
 class Routes(BaseModel):
-    """Routes as the route servers show them, each with `route_server`. `truncated`: there are more than `limit`.
-    `unreachable` names the route servers that could not be asked."""
+    """Routes as the route servers show them, each with `route_server`, one route server after the other. `next` is the
+    cursor of the page that follows, null at the end, and `truncated` says that there is one. A page may have fewer than
+    `limit` items. `unreachable` names the route servers that could not be asked."""
 
     items: list[Json]
     next: str | None = None
@@ -157,16 +159,40 @@ async def index(
     reason: Reason | None = None,
     route_server: NameFilter = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    cursor: Annotated[str | None, Query(max_length=600, description="`next` of the page before.")] = None,
 ) -> Routes:
     """What was received from PEs, what of it is in quarantine or in pools, or what was sent to PEs. `prefix` is around
     the route's address or prefix, `vcp` a pool of its endpoint, `reason` why it is in quarantine."""
     if reason is not None and table != "quarantine":
         raise invalid("reason", f"routes in {table} have no reason to be in quarantine")
-    asked = {"table": table, **selected, "limit": str(limit)} | ({"reason": reason} if reason else {})
-    answers, unreachable = await ask(region, route_server, lambda client: client.routes(asked))
-    items = [{"route_server": name, **route} for name, answer in answers for route in answer.get("routes") or []]
-    truncated = len(items) > limit or any(answer.get("truncated") for _, answer in answers)
-    return Routes(items=items[:limit], truncated=truncated, unreachable=unreachable)
+    name, place = after_pair(cursor)
+    servers = _named(region, route_server)
+    if name and name not in {server.name for server in servers}:
+        raise not_ours()
+    asked = {"table": table, **selected} | ({"reason": reason} if reason else {})
+    away: dict[str, Exception] = {}
+    items: list[Json] = []
+    following = None
+    for server in servers:
+        if server.name < name:
+            continue
+        if len(items) == limit:
+            following = write_cursor(f"{server.name} ")
+            break
+        query = asked | {"limit": str(limit - len(items))}
+        if server.name == name and place:
+            query["cursor"] = place
+        answer = await _asked(server, lambda client, query=query: client.routes(query))  # type: ignore[misc]
+        if isinstance(answer, Exception):
+            away[server.name] = answer
+            continue
+        items += [{"route_server": server.name, **route} for route in answer.get("routes") or []]
+        if answer.get("next"):
+            following = write_cursor(f"{server.name} {answer['next']}")
+            break
+    if away and len(away) == len(servers):
+        raise Problem(502, f"No route server could be asked ({'; '.join(f'{n}: {e}' for n, e in away.items())}).")
+    return Routes(items=items, next=following, truncated=following is not None, unreachable=list(away))
 
 
 @router.get("/routes/explain", responses=errors(502), summary="Explain a route")
@@ -249,11 +275,17 @@ async def watch(
 Question = Callable[[RouteServerClient], Awaitable[Json]]
 
 
-async def ask(region: Region, only: str | None, question: Question) -> tuple[list[tuple[str, Json]], list[str]]:
-    """Asks all route servers, or the one named, at the same time."""
-    asked = [server for server in region.changes.route_servers if only in (None, server.name)]
+def _named(region: Region, only: str | None) -> list[Propagation]:
+    """All route servers, or the one named, in the order of their names."""
+    asked = sorted((s for s in region.changes.route_servers if only in (None, s.name)), key=lambda server: server.name)
     if not asked and only is not None:
         raise invalid("route_server", f"there is no route server {only!r}")
+    return asked
+
+
+async def ask(region: Region, only: str | None, question: Question) -> tuple[list[tuple[str, Json]], list[str]]:
+    """Asks all route servers, or the one named, at the same time."""
+    asked = _named(region, only)
     answers = await asyncio.gather(*(_asked(server, question) for server in asked))
     given = [(s.name, a) for s, a in zip(asked, answers, strict=True) if isinstance(a, dict)]
     away = [s.name for s, a in zip(asked, answers, strict=True) if not isinstance(a, dict)]

@@ -122,11 +122,25 @@ def list_(
     asked = {"table": table, "route_server": route_server, "peer": peer, "endpoint": endpoint}
     asked |= {"vcp": vcp, "prefix": prefix, "mac": mac}
     with Client() as api:
-        answer = api.get(path("routes"), **asked, family=family, rt=rt, reason=reason, limit=limit)
+        answer = _listed(api, limit, **asked, family=family, rt=rt, reason=reason)
     rows(answer["items"], COLUMNS[table], f"no routes in {table} that fit")
     _unreachable(answer)
     if answer["truncated"] and not session.json:
         say(f"… and more: --limit is {limit}")
+
+
+def _listed(api: Client, limit: int, **asked: object) -> dict[str, Any]:
+    """The first `limit` routes, page by page, as one page."""
+    items: list[dict[str, Any]] = []
+    unreachable: dict[str, None] = {}
+    cursor = None
+    while True:
+        page = api.get(path("routes"), **asked, limit=limit - len(items), cursor=cursor)
+        items += page["items"]
+        unreachable |= dict.fromkeys(page["unreachable"])
+        cursor = page.get("next")
+        if not cursor or len(items) >= limit:
+            return {"items": items, "truncated": page["truncated"], "unreachable": list(unreachable)}
 
 
 @app.verb(

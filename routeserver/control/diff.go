@@ -1,6 +1,7 @@
 package control
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -31,7 +32,19 @@ func (s *Server) diff(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "not-found", "", fmt.Sprintf("there is no peer %q", peer))
 		return
 	}
-	reply(w, http.StatusOK, lookingglass.DiffPeer(snapshot, peer))
+	d := lookingglass.DiffPeer(snapshot, peer)
+	found := d.Differences
+	list, _, err := fitting(min(len(found), routeLimit), func(i int) lookingglass.Difference { return found[i] })
+	if err != nil {
+		s.failWith(w, err)
+		return
+	}
+	d.Differences = nil
+	reply(w, http.StatusOK, struct {
+		lookingglass.PeerDiff
+		Differences []json.RawMessage `json:"differences"`
+		Truncated   bool              `json:"truncated"`
+	}{d, list, len(list) < len(found)})
 }
 
 func (s *Server) generations(w http.ResponseWriter, q url.Values) {
@@ -61,6 +74,7 @@ func (s *Server) generations(w http.ResponseWriter, q url.Values) {
 		}
 		sets[i] = set
 	}
+	limit = min(limit, pageRoutes)
 	peer := q.Get("peer")
 	if peer != "" {
 		_, before := sets[0].Peer(peer)

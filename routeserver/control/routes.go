@@ -1,6 +1,7 @@
 package control
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net"
@@ -18,13 +19,15 @@ import (
 	"weft/routeserver/wire"
 )
 
-// routeLimit is how many routes are listed unless told otherwise, and at most.
+// routeLimit is how many routes are in a page unless told otherwise, and pageRoutes at most, whatever is asked for. A
+// number beyond routeLimitMax is none.
 const (
 	routeLimit    = 1000
+	pageRoutes    = 10_000
 	routeLimitMax = 10_000_000
 )
 
-var filters = []string{"table", "peer", "endpoint", "pool", "prefix", "mac", "family", "rt", "reason", "limit"}
+var filters = []string{"table", "peer", "endpoint", "pool", "prefix", "mac", "family", "rt", "reason", "limit", "cursor"}
 
 // unknown refuses parameters that a request does not have: one that is misspelt would select more than was meant.
 func unknown(q url.Values, known ...string) error {
@@ -85,6 +88,7 @@ func filter(q url.Values) (engine.Filter, error) {
 		if f.Limit, err = strconv.Atoi(limit); err != nil || f.Limit < 1 || f.Limit > routeLimitMax {
 			return bad("limit", "%q is not a number from 1 to %d", limit, routeLimitMax)
 		}
+		f.Limit = min(f.Limit, pageRoutes)
 	}
 	return f, nil
 }
@@ -95,12 +99,22 @@ func (s *Server) routes(w http.ResponseWriter, r *http.Request) {
 		s.failWith(w, err)
 		return
 	}
-	views, more := s.Engine.Select(f)
-	list := make([]lookingglass.Route, len(views))
-	for i, v := range views {
-		list[i] = lookingglass.Describe(v)
+	after, err := parseCursor(r.URL.Query().Get("cursor"))
+	if err != nil {
+		s.failWith(w, err)
+		return
 	}
-	reply(w, http.StatusOK, map[string]any{"routes": list, "truncated": more})
+	views, more := s.Engine.Page(f, after)
+	list, cut, err := fitting(len(views), func(i int) lookingglass.Route { return lookingglass.Describe(views[i]) })
+	if err != nil {
+		s.failWith(w, err)
+		return
+	}
+	page := map[string]any{"routes": list, "truncated": more || cut, "next": nil}
+	if more || cut {
+		page["next"] = cursor(views[len(list)-1].Place())
+	}
+	reply(w, http.StatusOK, page)
 }
 
 func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
@@ -116,5 +130,16 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "not-found", "", err.Error())
 		return
 	}
-	reply(w, http.StatusOK, x)
+	routes, cut, err := fitting(min(len(x.Routes), routeLimit), func(i int) lookingglass.RouteExplanation { return x.Routes[i] })
+	if err != nil {
+		s.failWith(w, err)
+		return
+	}
+	cut = cut || len(x.Routes) > routeLimit
+	x.Routes = nil
+	reply(w, http.StatusOK, struct {
+		*lookingglass.Explanation
+		Routes    []json.RawMessage `json:"routes"`
+		Truncated bool              `json:"truncated"`
+	}{x, routes, cut})
 }

@@ -26,7 +26,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		s.failWith(w, err)
 		return
 	}
-	for _, field := range []string{"table", "limit", "reason"} {
+	for _, field := range []string{"table", "limit", "cursor", "reason"} {
 		if r.URL.Query().Has(field) {
 			fail(w, http.StatusBadRequest, "invalid", field, field+": a stream has none")
 			return

@@ -53,23 +53,6 @@ type View struct {
 // MessageSize is why a route is withheld that does not fit into a message that its recipient takes.
 const MessageSize = "message-size"
 
-// Select lists routes, sorted by peer, endpoint and NLRI. more says that there are others beyond the limit.
-func (e *Engine) Select(f Filter) (views []View, more bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, g := range e.groups(f) {
-		for _, r := range sorted(g) {
-			if f.carried(g.Family, r.NLRI) && e.about(&f, g, r.NLRI) {
-				views = e.inTable(&f, g, r, views)
-			}
-			if f.Limit > 0 && len(views) > f.Limit {
-				return views[:f.Limit], true
-			}
-		}
-	}
-	return views, false
-}
-
 // inTable adds a route as often as it is in the filter's table.
 func (e *Engine) inTable(f *Filter, g *rib.Group, r *rib.Route, views []View) []View {
 	announced := f.AnyRT || slices.Contains(wire.RTs(g.Attributes.RTs), f.RT)
@@ -119,9 +102,17 @@ func (e *Engine) about(f *Filter, g *rib.Group, nlri string) bool {
 	})
 }
 
-// groups are those that may have routes for a filter, in a stable order.
+// groups are those that may have routes for a filter, in the order of their least NLRIs.
 func (e *Engine) groups(f Filter) []*rib.Group {
-	var groups []*rib.Group
+	groups := e.matching(f)
+	slices.SortFunc(groups, func(a, b *rib.Group) int {
+		return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(least(a), least(b)))
+	})
+	return groups
+}
+
+// matching are the groups that may have routes for a filter, in no order.
+func (e *Engine) matching(f Filter) (groups []*rib.Group) {
 	for name, in := range e.table.Ins() {
 		if f.Peer != "" && f.Table != AdjOut && name != f.Peer {
 			continue
@@ -135,9 +126,6 @@ func (e *Engine) groups(f Filter) []*rib.Group {
 			}
 		}
 	}
-	slices.SortFunc(groups, func(a, b *rib.Group) int {
-		return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(least(a), least(b)))
-	})
 	return groups
 }
 

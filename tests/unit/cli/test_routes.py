@@ -27,6 +27,22 @@ def test_routes(controller: Controller, weft: Weft) -> None:
     assert weft("route", "list", "-o", "json").json == [route]
 
 
+def test_routes_are_read_page_by_page(controller: Controller, weft: Weft) -> None:
+    def page(request: httpx.Request) -> httpx.Response:
+        first, limit = int(request.url.params.get("cursor", "0")), int(request.url.params["limit"])
+        shown = min(3, limit)  # a page may have fewer than were asked for
+        items = [{"route_server": "rs1", "nlri": f"nlri{number}"} for number in range(first, first + shown)]
+        following = str(first + shown) if first + shown < 8 else None
+        answer = {"items": items, "next": following, "truncated": following is not None, "unreachable": ["rs2"]}
+        return httpx.Response(200, json=answer)
+
+    controller.answers["GET", "/api/v1/routes"] = page
+    result = weft("route", "list", "--limit", "7", "-o", "json")
+    assert [route["nlri"] for route in result.json] == [f"nlri{number}" for number in range(7)]
+    assert result.err.count("route server rs2 did not answer") == 1
+    assert "and more: --limit is 7" in weft("route", "list", "--limit", "7").out
+
+
 def test_route_filters(controller: Controller, weft: Weft) -> None:
     controller.answers["GET", "/api/v1/routes"] = {"items": [], "next": None, "truncated": False, "unreachable": []}
     weft("route", "list", "--vcp", "blue", "--prefix", "10.1.0.0/16", "--mac", "02:00:00:00:00:01")

@@ -1,5 +1,5 @@
 """A fake route server: the control API's rule-set half over real HTTP, and no BGP at all. What it is told it keeps;
-what it answers about routes is empty."""
+what it answers about routes is what a test puts there."""
 
 import asyncio
 import json
@@ -33,6 +33,7 @@ class FakeRouteServer:
         self.log: list[str] = []
         self.beats = 0
         self.asked: dict[str, str] = {}
+        self.routes: list[dict[str, Any]] = []
         self.events: list[dict[str, Any]] = []
         self.more = asyncio.Event()
         self.trial: dict[str, Any] = {}
@@ -144,7 +145,10 @@ class FakeRouteServer:
 
     async def _routes(self, request: Request) -> Response:
         self.asked = dict(request.query_params)
-        return JSONResponse({"routes": [], "truncated": False})
+        first, limit = int(self.asked.get("cursor", "0")), int(self.asked["limit"])
+        rest = self.routes[first + limit :]
+        shown = self.routes[first : first + limit]
+        return JSONResponse({"routes": shown, "truncated": bool(rest), "next": str(first + limit) if rest else None})
 
     async def _explain(self, _: Request) -> Response:
         return JSONResponse({"routes": [], "verdict": "not-sent", "text": "Nothing was announced."})

@@ -127,6 +127,26 @@ async def test_health_readiness_and_metrics(controller: Controller) -> None:
     assert (await controller.http.get("/readyz")).status_code == 503
 
 
+async def test_routes_come_in_pages_and_the_doctor_reads_all(
+    controller: Controller, route_server: FakeRouteServer
+) -> None:
+    def route(number: int) -> dict[str, object]:
+        return {"family": "l2vpn-vpls", "nlri": str(number), "key": f"{number:x}", "peer": "c1", "rts": ["65000:1"]}
+
+    route_server.routes = [route(number) for number in range(25_000)]
+    seen, cursor, pages = [], None, 0
+    while pages == 0 or cursor:
+        page = await controller.get("/routes", limit=9_000, **({"cursor": cursor} if cursor else {}))
+        seen += [item["nlri"] for item in page["items"]]
+        cursor, pages = page["next"], pages + 1
+        assert page["truncated"] == (cursor is not None)
+    assert (seen, pages) == ([str(number) for number in range(25_000)], 3)
+    checked = (await controller.get("/doctor"))["checked"]
+    assert (checked["adj_in"], checked["adj_out"], checked["quarantine"]) == (25_000, 25_000, 25_000)
+    problem(await controller.http.get("/api/v1/routes?cursor=x"), 422, "cursor")
+    problem(await controller.http.get("/api/v1/routes?cursor=cnM5IHg%3D"), 422, "cursor")
+
+
 async def test_the_looking_glass_and_the_doctor_ask_the_route_servers(
     controller: Controller, route_server: FakeRouteServer
 ) -> None:
