@@ -3,7 +3,8 @@
 A file of lines, each with a number, a check sum and one record (table, key, value); the last record of a key counts. A
 torn end is what nobody had heard of. Beside it, in a directory that is lost when the machine stops (/run), stands the
 number of the last line that was written: a file that has fewer lines is an older copy, and on a machine that has been
-started since there is no telling.
+started since there is no telling. A file that is not proven to be the latest becomes so with the first record that is
+kept, which says that the memory has a gap: an agent that is killed before has proven nothing.
 """
 
 import asyncio
@@ -162,12 +163,14 @@ class Journal:
         return boot == self._boot and number.isdigit() and int(number) <= self._number
 
     def _prove(self, proofs: Path) -> None:
-        """Without a place for the proof a start is like that of another machine."""
+        """Without a place for the proof a start is like that of another machine. What is not proven stays so until
+        something is kept."""
         self._mark: int | None = None
         with contextlib.suppress(OSError):
             proofs.mkdir(mode=0o755, parents=True, exist_ok=True)
             self._mark = os.open(self._proof, os.O_WRONLY | os.O_CREAT, 0o644)
-            self._note()
+            if self.proven:
+                self._note()
 
     def _note(self) -> None:
         if self._mark is not None:

@@ -29,7 +29,7 @@ class Release(BaseModel):
     """`peer` is the PE from which something is held back, `nlri` one route as `GET /api/v1/routes/held` has it; without
     it, everything."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"peer": "c2"}]})
 
     peer: Name
     nlri: str | None = Field(default=None, min_length=1, max_length=2000)

@@ -83,7 +83,6 @@ TENANTS = {
     ("DELETE", "/api/v1/addresses/{endpoint}/statics/{name}"): (PATH, "endpoint"),
     ("GET", "/api/v1/leases"): (QUERY, "endpoint"),
     ("GET", "/api/v1/reservations"): (QUERY, "endpoint"),
-    ("GET", "/api/v1/reservations/policy"): (QUERY, "endpoint"),
     ("GET", "/api/v1/filters"): (QUERY, "endpoint"),
     ("GET", "/api/v1/vms"): (QUERY, "endpoint"),
 }

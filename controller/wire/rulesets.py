@@ -145,9 +145,9 @@ class PeerReceipt(Message):
     peer: str
     announced: int
     withdrawn: int
-    withheld: int = 0
+    withheld: int = Field(default=0, exclude_if=lambda count: not count)
     written_us: int | None
-    held: int = 0
+    held: int = Field(default=0, exclude_if=lambda count: not count)
 
 
 class Receipt(Message):
@@ -161,4 +161,4 @@ class Receipt(Message):
     peers: list[PeerReceipt]
     duration_us: int
     dry_run: bool = False
-    held: int = 0
+    held: int = Field(default=0, exclude_if=lambda count: not count)

@@ -7,6 +7,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from agents import durable
 from agents.hypervisors.hypervisor import HypervisorError
 
 FILE = "digests.json"
@@ -52,9 +53,7 @@ class Digests:
         there = {path: one for path, one in known.items() if Path(path).exists()}
         with suppress(OSError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            new = self._path.with_suffix(".new")
-            new.write_text(json.dumps(there))
-            new.rename(self._path)
+            durable.replace(self._path, json.dumps(there))
 
 
 def _mark(file: int) -> list[int]:

@@ -322,6 +322,29 @@ async def test_a_torn_end_is_what_nobody_heard_of(tmp_path: Path) -> None:
     assert Journal(path, run, boot).records == {("pair", "2"): [2], ("pair", "3"): "ü"}
 
 
+@pytest.mark.parametrize("harm", ["an older copy", "another boot"])
+async def test_what_is_not_proven_stays_so_until_something_is_kept(tmp_path: Path, harm: str) -> None:
+    path, run, boot = tmp_path / "a.journal", tmp_path / "run", tmp_path / "boot"
+    boot.write_text("one")
+    journal = Journal(path, run, boot)
+    await journal.keep([("pair", "1", 1)])
+    older = path.read_bytes()
+    await journal.keep([("pair", str(n), n) for n in range(2, 9)])
+    await journal.close()
+    if harm == "an older copy":
+        path.write_bytes(older)
+    else:
+        boot.write_text("two")
+    for _ in range(2):  # an agent that is killed before it could say that its memory has a gap
+        killed = Journal(path, run, boot)
+        assert not killed.proven
+        await killed.close()
+    journal = Journal(path, run, boot)
+    await journal.keep([("meta", "incarnation", "anew")])
+    await journal.close()
+    assert Journal(path, run, boot).proven
+
+
 async def test_many_who_wait_are_written_at_once_and_the_file_stays_small(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -166,13 +166,11 @@ class Storm(RuleBasedStateMachine):
     @rule(data=st.data(), power=st.booleans())
     def is_an_older_copy(self, data: st.DataObject, power: bool) -> None:
         self.world.disk = data.draw(st.sampled_from(self.disks)).copy()
-        self.lost_at = self.world.time
+        older = self.world.proof > self.world.disk.writes
+        self.lost_at = self.world.time if older else -1e9
         if power:
             self.world.booted = self.world.time - 5
         self.world.start_agent(proven=not power)
-        if self.world.proof <= self.world.disk.writes:
-            self.lost_at = -1e9  # it was no older one
-        self.world.proof = self.world.disk.writes
 
     @precondition(lambda self: not self.restored)
     @rule(goes_on=st.booleans())

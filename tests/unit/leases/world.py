@@ -4,6 +4,7 @@ sides and the real database, simulated time, disks and messages."""
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from math import inf
 
 import pytest
 
@@ -65,7 +66,7 @@ class World:
     wall is `skew` ahead."""
 
     def __init__(self, url: str, patch: pytest.MonkeyPatch, clients: int = 10) -> None:
-        self.time, self.booted, self.skew, self.proof = 10_000.0, 0.0, 0.0, 0
+        self.time, self.booted, self.skew, self.proof = 10_000.0, 0.0, 0.0, 0.0
         self.machines = [Machine(number) for number in range(clients)]
         self.granted: dict[tuple[int, Kind], tuple[str, float]] = {}
         self.disk, self.late = Disk(), list[Exchange]()
@@ -98,7 +99,10 @@ class World:
 
     def start_agent(self, *, proven: bool) -> None:
         records = {key: json.loads(text) for key, text in self.disk.records.items()}
-        self.book = Book.kept(records, proven and self.disk.writes >= self.proof, self.clock)
+        proven = proven and self.disk.writes >= self.proof
+        if not proven:
+            self.proof = inf  # until something is kept
+        self.book = Book.kept(records, proven, self.clock)
         self.account = Account(self.book)
 
     def save(self) -> None:
