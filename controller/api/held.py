@@ -53,7 +53,7 @@ async def held(region: Running, peer: NameFilter = None, route_server: NameFilte
 
 @router.post("/release", responses=errors(404, 502), summary="Send a PE again what is held back from it")
 async def release(region: Running, body: Release) -> Released:
-    """For a PE that was repaired. If it ends its session again, the route is held back again, for longer."""
+    """For a PE that was repaired. If it ends its session again, the route is held back again, as the first time."""
     _known(region, body.peer)
 
     async def released(client: RouteServerClient) -> dict[str, Any]:

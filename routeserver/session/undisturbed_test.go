@@ -113,7 +113,7 @@ func TestSessionsThatFlapArePaced(t *testing.T) {
 	r := start(t, session.Config{ConnectRate: 1})
 	s := newStorm(t, r.remote, 4)
 	s.rage(300)
-	if s.established < 5 || s.established > 100 { // a slow machine takes its time
+	if s.established < 1 || s.established > 100 { // how many in the burst depends on the machine; most are refused
 		t.Errorf("%d of 300 connections became sessions", s.established)
 	}
 	events, _ := r.Events.After(0)
