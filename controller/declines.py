@@ -1,4 +1,4 @@
-"""What agents tell of clients that found their address in use.
+"""Takes in what agents tell of clients that found their address in use.
 
 An address that somebody unknown uses is like that of a static host, but for an end: nobody gets its pair before, the
 controller says so to whoever asks (`weft address statics`), and an operator can free it sooner.

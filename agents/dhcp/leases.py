@@ -33,4 +33,4 @@ class LeaseSource(Protocol):
 
     async def decline(self, release: LeaseRelease) -> None:
         """The client found that somebody else uses the address that it was given: it is not given out for a time, and
-        people are told. What is not leased to this client is left as it is."""
+        people are told. An address that is not leased to this client stays as it is."""

@@ -1,4 +1,4 @@
-"""What hosts are told of the LAN and beyond, as options (RFC 2132, RFC 3397, RFC 3442). Pure."""
+"""The settings of a LAN's hosts as DHCP options (RFC 2132, RFC 3397, RFC 3442). Pure."""
 
 import struct
 from collections.abc import Iterable
@@ -12,8 +12,8 @@ from controller.wire.host_settings import NO_SETTINGS, HostSettings, Route
 
 @dataclass(frozen=True)
 class Lan:
-    """What the server tells every client: the gateway (also the server identifier), the prefix, the MTU in bytes, and
-    what policy says of `hosts`."""
+    """The settings that every client gets: the gateway (also the server identifier), the prefix, the MTU in bytes, and
+    the policy's settings for `hosts`."""
 
     gateway: IPv4Address
     prefix: IPv4Network

@@ -1,4 +1,4 @@
-"""What hosts are told beside their address, as options (RFC 3646, RFC 4075, RFC 5908). Pure."""
+"""The settings of a LAN's hosts as DHCPv6 options (RFC 3646, RFC 4075, RFC 5908). Pure."""
 
 import struct
 from collections.abc import Iterable

@@ -40,7 +40,7 @@ class Advertisement:
 
     @classmethod
     def of(cls, mac: str, prefix6: str, mtu: int, hosts: HostSettings = NO_SETTINGS) -> "Advertisement":
-        """What a LAN's devices are told by its gateway, whose Ethernet address is `mac`. Raises ValueError."""
+        """Return the advertisement of a LAN's gateway, whose Ethernet address is `mac`. Raises ValueError."""
         servers = (address for address in map(ip_address, hosts.dns) if isinstance(address, IPv6Address))
         routes = (to for to in (ip_network(route.to) for route in hosts.routes) if isinstance(to, IPv6Network))
         octets = bytes.fromhex(mac.replace(":", ""))

@@ -1,4 +1,4 @@
-"""What a LAN tells its hosts beside their address (policy `addresses.hosts`)."""
+"""The settings that a LAN gives its hosts beside their address (policy `addresses.hosts`)."""
 
 from controller.wire.model import Message
 

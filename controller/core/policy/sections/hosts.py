@@ -1,4 +1,4 @@
-"""`addresses.hosts`, for all LANs and for each: what hosts are told beside their address."""
+"""`addresses.hosts`, for all LANs and for each: the settings that hosts get beside their address."""
 
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network, IPv6Address, ip_address, ip_network
