@@ -43,6 +43,8 @@ $(B)/.packages: lab/provision lab/qemu
 $(B)/.python: pyproject.toml constraints.txt | packages
 	@echo "== Python environment in build/venv"
 	@test -x $(PY) || python3 -m venv $(VENV)
+	@# An environment from before the distribution was called weft-vcp has its entry points under the old name as well.
+	@$(PY) -m pip uninstall --quiet --yes weft 2>/dev/null
 	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[controller,agent,libvirt,cli,lab,dev]'
 	@touch $@
 

@@ -7,12 +7,12 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from agents.settings import ConfigError, Settings, load
 from agents.state import State, StateError
 from controller.wire import logs
+from controller.wire.release import release
 
 
 class CannotStart(Exception):  # noqa: N818 - a sentence for the user
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="weft-agent", description="The agent of one cloudlet.")
-    parser.add_argument("--version", action="version", version=f"weft-agent {_version()}")
+    parser.add_argument("--version", action="version", version=f"weft-agent {release()}")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="enrol if need be, then keep the cloudlet as the controller wants it")
     run.add_argument("--config", type=Path, required=True, metavar="FILE", help="TOML file; see agents/README.md")
@@ -49,13 +49,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     strongswan.add_argument("--config", type=Path, required=True, metavar="FILE", help="the agent's TOML file")
     return parser
-
-
-def _version() -> str:
-    try:
-        return version("weft")
-    except PackageNotFoundError:
-        return "0+unknown"
 
 
 async def _run(config: Path) -> int:
@@ -84,11 +77,11 @@ async def _work(settings: Settings, state: State) -> None:
         try:
             directory = settings.state_dir / "identity"
             identity = Identity(settings.cloudlet, controller, directory, settings.identity_group)
-            kept = await credential(controller, state, identity, settings.cloudlet, settings.token_file, _version())
+            kept = await credential(controller, state, identity, settings.cloudlet, settings.token_file, release())
         except EnrolmentError as error:
             raise CannotStart(str(error)) from error
         controller.use(kept)
-        await Agent(settings, state, controller, identity, _version()).run()
+        await Agent(settings, state, controller, identity, release()).run()
 
 
 def _strongswan(config: Path) -> int:

@@ -51,9 +51,9 @@ from controller.api.idempotent import Idempotent
 from controller.api.measured import Measured
 from controller.api.paced import Paced
 from controller.region import running
-from controller.release import release
 from controller.response_headers import ResponseHeaders
 from controller.settings import Settings
+from controller.wire.release import release
 
 NOUNS = (
     agents,  # first, as nobody else asks so often: a path is looked for in this order

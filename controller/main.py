@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from controller.release import release
 from controller.wire import logs
+from controller.wire.release import DISTRIBUTION, release
 
 if TYPE_CHECKING:
     from controller.trust.ceremony import Held
@@ -177,7 +177,7 @@ def _database() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name != "asyncpg":
             raise
-        raise Failure("WEFT_DATABASE_URL: PostgreSQL needs asyncpg: pip install 'weft[postgres]'") from error
+        raise Failure(f"WEFT_DATABASE_URL: PostgreSQL needs asyncpg: pip install '{DISTRIBUTION}[postgres]'") from error
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
         raise Failure(f"WEFT_DATABASE_URL: {reason}") from error

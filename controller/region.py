@@ -39,7 +39,6 @@ from controller.people import People
 from controller.precedence import Precedence
 from controller.proofs import Proofs, Refusals
 from controller.propagation import Propagation
-from controller.release import release
 from controller.replicas import HELLO, Replicas
 from controller.reservations import Reservations
 from controller.revocations import RevocationList
@@ -60,6 +59,7 @@ from controller.tunnels import Tunnels
 from controller.usage import Stocks
 from controller.vms import Vms
 from controller.wire.desired import Speaker
+from controller.wire.release import release
 
 log = logging.getLogger(__name__)
 

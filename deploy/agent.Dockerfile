@@ -9,7 +9,8 @@ RUN CGO_ENABLED=0 go build -trimpath -o /out/gobgpd github.com/osrg/gobgp/v4/cmd
  && cp -r "$(go list -m -f '{{.Dir}}' github.com/osrg/gobgp/v4)/proto" /out/proto
 
 FROM python:3.12-slim AS stubs
-RUN pip install --no-cache-dir grpcio-tools
+COPY constraints.txt ./
+RUN pip install --no-cache-dir -c constraints.txt grpcio-tools
 COPY --from=build /out/proto /proto
 RUN mkdir /stubs \
  && python -m grpc_tools.protoc -I /proto --python_out=/stubs --grpc_python_out=/stubs /proto/api/*.proto

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from controller.wire.release import DISTRIBUTION
+
 EXTRAS = ("controller", "agent", "cli", "libvirt", "postgres")
 """Of pyproject.toml; the lab, and what develops and tests, are not shipped."""
 
@@ -22,7 +24,7 @@ _TOOLCHAIN = re.compile(r"^/.*: go(\d\S*)")
 def distributions() -> dict[str, str]:
     """Names, normalised (PEP 503), and versions of all that the extras need, as installed here."""
     found: dict[str, str] = {}
-    waiting = [("weft", extra) for extra in ("", *EXTRAS)]
+    waiting = [(DISTRIBUTION, extra) for extra in ("", *EXTRAS)]
     seen = set(waiting)
     while waiting:
         name, extra = waiting.pop()
@@ -30,7 +32,7 @@ def distributions() -> dict[str, str]:
             there = distribution(name)
         except PackageNotFoundError:
             continue  # for other systems, or other releases of Python
-        if name != "weft":
+        if name != DISTRIBUTION:
             found[name] = there.version
         for line in there.requires or []:
             wanted = Requirement(line)

@@ -294,3 +294,22 @@ def test_scripts_are_clean() -> None:
     if shutil.which("shellcheck") is None:
         pytest.skip("no shellcheck on this machine")
     subprocess.run(["shellcheck", str(ROOT / "deploy/make-secrets")], check=True)
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
+def test_an_image_is_built_from_pinned_parts(dockerfile: Path) -> None:
+    """But for Debian's packages, which its security updates replace."""
+    constrained = {
+        line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line
+    }
+    stages: set[str] = set()
+    for words in instructions(dockerfile):
+        if words[0] == "FROM":
+            assert words[1] in stages or re.search(r":[\w.-]*\d", words[1]), f"any release of {words[1]}"
+            stages |= {words[3]} if len(words) > 2 else set()
+        text = " ".join(words)
+        if "pip install" in text:
+            assert "-c constraints.txt" in text, text
+            named = [word for word in words[words.index("constraints.txt") + 1 :] if not word.startswith(("-", "."))]
+            assert {name.lower() for name in named} <= constrained, text
+        assert not re.search(r"go install \S+@latest|curl |wget ", text), text

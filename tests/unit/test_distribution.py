@@ -1,0 +1,73 @@
+"""The distribution's name is one nobody else has, and what is installed with it is pinned."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import InvalidRequirement, Requirement
+
+from controller.wire.release import DISTRIBUTION
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+FILES = [ROOT / name for name in subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).split("\n") if name]
+TEXTS = [
+    path for path in FILES if path.is_file() and path.suffix not in (".png", ".svg", ".json") and path != Path(__file__)
+]
+INSTALL = re.compile(r"\bpip3? install (?P<rest>[^\n&|;`)]*)")
+WORD = re.compile(r"'[^']*'|[^\s'\"]+")
+READERS = {"version", "distribution", "metadata", "requires", "files"}
+"""Functions of importlib.metadata that take a distribution's name."""
+
+
+def installs() -> list[tuple[Path, list[str]]]:
+    """Each `pip install` in the tree, as its words."""
+    found = []
+    for path in TEXTS:
+        text = path.read_text(errors="replace").replace("\\\n", " ").replace("{DISTRIBUTION}", DISTRIBUTION)
+        for each in INSTALL.finditer(text):
+            found.append((path, [word.strip("'") for word in WORD.findall(each["rest"].split(" #")[0])]))
+    return found
+
+
+def requirements(words: list[str]) -> list[Requirement]:
+    """What is asked of the index: neither options, nor paths."""
+    found, skip = [], False
+    for word in words:
+        if skip or word.startswith("-"):
+            skip = not skip and word in ("-c", "-r", "-e")
+            continue
+        try:
+            found.append(Requirement(word))
+        except InvalidRequirement:
+            assert word.startswith((".", "/", "$")), f"neither a requirement nor a path: {word}"
+    return found
+
+
+def test_the_name_is_said_once_and_is_ours() -> None:
+    assert PROJECT["name"] == DISTRIBUTION != "weft"
+
+
+def test_what_is_installed_is_ours_or_pinned() -> None:
+    found = installs()
+    assert len(found) >= 5
+    for path, words in found:
+        pinned = "constraints.txt" in words or "-r" in words
+        for wanted in requirements(words):
+            where = f"{path.relative_to(ROOT)}: pip install {wanted}"
+            assert wanted.name != "weft", f"{where}: that is another project"
+            assert pinned or wanted.specifier or wanted.name == DISTRIBUTION, f"{where}: any release of it"
+            assert wanted.extras <= set(PROJECT["optional-dependencies"]) or wanted.name != DISTRIBUTION, where
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in TEXTS if path.suffix == ".py" and "importlib.metadata" in path.read_text()]
+)
+def test_nobody_looks_up_another_name(path: Path) -> None:
+    for call in ast.walk(ast.parse(path.read_text())):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", getattr(call.func, "attr", "")) in READERS:
+            literal = [each.value for each in call.args if isinstance(each, ast.Constant)]
+            assert not [name for name in literal if name in ("weft", DISTRIBUTION)], "use wire.release.DISTRIBUTION"
