@@ -1,4 +1,4 @@
-"""What the kernel tells of changes to nftables (the netlink multicast group NFNLGRP_NFTABLES).
+"""Notifications of the kernel about changes to nftables (the netlink multicast group NFNLGRP_NFTABLES).
 
 A transaction is a message for each object that came or went, and at its end one with the new generation and the process
 that did it (linux/netfilter/nf_tables.h). Parsing is pure; `heard` is the socket.
@@ -41,7 +41,7 @@ class Transactions:
         self._touched: set[str] = set()
 
     def feed(self, datagram: bytes) -> Iterator[Transaction]:
-        """Those that end in this datagram. What is cut off is passed over."""
+        """Those that end in this datagram. A message that is cut off is passed over."""
         offset = 0
         while offset + _HEADER.size + 4 <= len(datagram):
             length, kind, *_ = _HEADER.unpack_from(datagram, offset)

@@ -57,7 +57,7 @@ def passes(chain: Chain, objects: Sequence[Mapping[str, Any]], bridges: Iterable
 
 
 def finding(chain: Chain, bridged: bool) -> Finding:
-    """What a chain is found to do. `bridged`: whether IP chains see bridged packets too (br_netfilter)."""
+    """The finding about a chain. `bridged`: whether IP chains see bridged packets too (br_netfilter)."""
     name = f"{chain.family} {chain.table} {chain.name}"
     more = ""
     if bridged and chain.family != "bridge" and chain.hook == "forward":
@@ -91,7 +91,7 @@ def _accepting(start: str, rules: Mapping[str, list[list[Mapping[str, Any]]]]) -
 
 
 def _matches(rule: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether it looks at anything. What nft cannot express (iptables' extensions) is something too."""
+    """Whether it looks at anything. A match that nft cannot express (iptables' extensions) is something too."""
     return any(not ({"accept", "counter", "comment", "log"} & one.keys()) for one in rule)
 
 

@@ -19,7 +19,7 @@ INTERVAL = 30.0
 
 
 class Host:
-    """What others' rules and settings do to these LANs. `changed` is called when something else is found."""
+    """The effect of others' rules and settings on these LANs. `changed` is called when something else is found."""
 
     def __init__(self, changed: Callable[[], None], proc: Path = Path("/proc/sys")) -> None:
         self._changed, self._proc = changed, proc
@@ -57,7 +57,7 @@ class Host:
                 self._changed()
 
     async def look(self) -> list[Finding]:
-        """What there is to find now; nothing without LANs. Raises NftError."""
+        """Return the findings of now; none without LANs. Raises NftError."""
         bridges = self._bridges
         if not bridges:
             return []
