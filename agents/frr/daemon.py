@@ -65,9 +65,15 @@ class Frr:
         return {address: str(peer["state"]).lower() for address, peer in summary.get("peers", {}).items()}
 
     async def _resolve_next_hops(self) -> bool:
+        """Set what FRR up to 9 wants set; the zebra of FRR 10 has it by default and does not know the command."""
         if _NEXT_HOPS_BY_DEFAULT_ROUTE in await self._ask(self._zebra, "show running-config"):
             return False
-        await self._ask(self._zebra, "configure terminal", _NEXT_HOPS_BY_DEFAULT_ROUTE)
+        try:
+            await self._ask(self._zebra, "configure terminal", _NEXT_HOPS_BY_DEFAULT_ROUTE)
+        except FrrError as refusal:
+            if "Unknown command" not in str(refusal):
+                raise
+            return False
         return True
 
     async def _running(self) -> str:

@@ -20,9 +20,9 @@ IMAGE = "lab"
 KERNEL = "linux-image-cloud-amd64"
 PACKAGES = (
     "busybox-static", "iproute2", "qemu-guest-agent",
-    "libbpf1", "libbsd0", "libc6", "libcap2", "libcom-err2", "libelf1", "libglib2.0-0", "libgssapi-krb5-2",
+    "libatomic1", "libbpf1", "libbsd0", "libc6", "libcap2", "libcom-err2", "libelf1", "libglib2.0-0", "libgssapi-krb5-2",
     "libk5crypto3", "libkeyutils1", "libkrb5-3", "libkrb5support0", "libmd0", "libmnl0", "libnuma1", "libpcre2-8-0",
-    "libselinux1", "libtirpc3", "libudev1", "liburing2", "zlib1g",
+    "libselinux1", "libtirpc3", "libudev1", "liburing2", "libzstd1", "zlib1g",
 )  # fmt: skip
 # Without a look whether the timer ticks: if the host stands still in that moment Linux may find that it does not.
 CMDLINE = "console=ttyS0 quiet panic=-1 no_timer_check"
@@ -40,7 +40,7 @@ def build(guests: Path = GUESTS, progress: Progress = lambda _: None) -> Path:
 
 
 def _build(guests: Path, progress: Progress) -> None:
-    names = [packages.depends(KERNEL, "linux-image-"), *PACKAGES]
+    names = [packages.depends(KERNEL, "linux-image-"), *map(packages.current, PACKAGES)]
     progress(f"the lab's guest: {len(names)} Debian packages")
     debs = packages.fetch(names, guests / "packages")
     with tempfile.TemporaryDirectory(dir=guests) as directory:
@@ -53,7 +53,7 @@ def _build(guests: Path, progress: Progress) -> None:
         shutil.copyfile(kernel, new / "kernel")
         work = Path(directory) / "weft-work"
         _compile(Path(__file__).parent / "work", work)
-        (new / "initramfs").write_bytes(root.pack(unpacked, unpacked / "lib/modules" / release, work))
+        (new / "initramfs").write_bytes(root.pack(unpacked, packages.path(unpacked, f"lib/modules/{release}"), work))
         (new / "cmdline").write_text(CMDLINE + "\n")
         disk.make(new / "disk.qcow2")
         made = {"sources": _sources(), "kernel": release, "packages": {deb.name: _digest(deb) for deb in debs}}

@@ -19,6 +19,24 @@ def depends(name: str, prefix: str) -> str:
     raise LabError(f"package {name} depends on nothing called {prefix}…", "does apt know a Debian with that package?")
 
 
+def current(name: str) -> str:
+    """Return the name under which this Debian has the package `name`: its own, or that of the package that took its place
+    and provides it (Debian 13 renames libraries whose time_t grew to 64 bits: libelf1 is libelf1t64)."""
+    if "Candidate: (none)" not in _with_lists(["apt-cache", "policy", name]):
+        return name
+    _, _, providers = _with_lists(["apt-cache", "showpkg", name]).partition("Reverse Provides:")
+    for line in providers.splitlines():
+        if line.startswith(name):
+            return line.split()[0]
+    return name
+
+
+def path(unpacked: Path, name: str) -> Path:
+    """Return where the unpacked packages have `name`, a path such as bin/ip: there, or below usr, where Debian 13 has all."""
+    below_usr = unpacked / "usr" / name
+    return below_usr if below_usr.exists() else unpacked / name
+
+
 def fetch(names: Sequence[str], directory: Path) -> list[Path]:
     """The packages' files in `directory`, at the versions that apt would install; apt checks their signatures. Without
     a network those that are there already will do."""

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 from lab.errors import LabError
+from lab.guests import packages
 from lab.guests.cpio import Archive
 from lab.guests.modules import closure
 
@@ -13,7 +14,7 @@ MODULES = (
     "ext4", "af_packet",
     "inet_diag", "tcp_diag", "mptcp_diag", "button", "evdev",
 )  # fmt: skip
-PROGRAMS = ("bin/ip", "bin/ss", "usr/bin/nstat", "usr/sbin/qemu-ga")
+PROGRAMS = ("bin/ip", "bin/ss", "bin/nstat", "sbin/qemu-ga")
 LIBRARIES = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu")
 BINARIES = "usr/bin"
 """Where all programs are: /bin, /sbin and /usr/sbin are links to it."""
@@ -29,9 +30,9 @@ def pack(unpacked: Path, tree: Path, work: Path) -> bytes:
     archive.link("var/run", "/run")
     archive.device("dev/console", 5, 1)
     archive.link("init", "/usr/bin/busybox")
-    _busybox(archive, unpacked / "bin/busybox")
+    _busybox(archive, packages.path(unpacked, "bin/busybox"))
     for program in PROGRAMS:
-        _program(archive, unpacked, unpacked / program)
+        _program(archive, unpacked, packages.path(unpacked, program))
     modules = closure(tree, MODULES)
     for name, content in modules.items():
         archive.file(f"lib/modules/{name}.ko", content)
@@ -57,7 +58,7 @@ def _busybox(archive: Archive, busybox: Path) -> None:
 def _program(archive: Archive, unpacked: Path, program: Path) -> None:
     """With all libraries, which must be the packages' own: the guest is the same whatever this machine has."""
     archive.file(f"{BINARIES}/{program.name}", program.read_bytes(), 0o755)
-    loader = unpacked / "lib64/ld-linux-x86-64.so.2"
+    loader = packages.path(unpacked, "lib64/ld-linux-x86-64.so.2")
     path = ":".join(str(unpacked / directory) for directory in LIBRARIES)
     archive.file("lib64/ld-linux-x86-64.so.2", loader.read_bytes(), 0o755)
     for line in _output([str(loader), "--library-path", path, "--list", str(program)]).splitlines():
