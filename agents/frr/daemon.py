@@ -45,7 +45,7 @@ class Frr:
         stays keeps its sessions and routes. Raises FrrError.
         """
         async with self._lock:
-            changed = await self._resolve_next_hops()
+            changed = await self.resolve_next_hops()
             before = await self._running()
             if self._loaded == (config, before):
                 return changed
@@ -64,8 +64,11 @@ class Frr:
         summary = json.loads(await self._ask(self._bgpd, "show bgp l2vpn evpn summary json") or "{}")
         return {address: str(peer["state"]).lower() for address, peer in summary.get("peers", {}).items()}
 
-    async def _resolve_next_hops(self) -> bool:
-        """Set what FRR up to 9 wants set; the zebra of FRR 10 has it by default and does not know the command."""
+    async def resolve_next_hops(self) -> bool:
+        """Let zebra resolve next hops by a default route; return whether that changed anything.
+
+        FRR up to 9 must be told. The zebra of FRR 10 does so by default and does not know the command. Raises FrrError.
+        """
         if _NEXT_HOPS_BY_DEFAULT_ROUTE in await self._ask(self._zebra, "show running-config"):
             return False
         try:

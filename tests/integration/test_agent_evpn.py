@@ -162,7 +162,7 @@ class Region:
         lines.append("address-family l2vpn evpn")
         for pe in self.pes:
             lines += [f"neighbor {pe.vtep} activate", f"neighbor {pe.vtep} route-reflector-client"]
-        await ask(self.server.directory / "zebra.vty", "configure terminal", "ip nht resolve-via-default")
+        await self.server.frr.resolve_next_hops()
         await ask(self.server.directory / "bgpd.vty", "configure terminal", *lines)
 
     async def sign(self, pe: Pe, key: str | None) -> None:
