@@ -164,6 +164,10 @@ fuzz: | $(GO) ## everything that reads what others wrote, TIME=10m in total for 
 nightly: build ## a million random steps against the second model, fuzzing, the drivers' rules and soak; STEPS= SEED= FUZZ= MINUTES=
 	./tests/nightly
 
+.PHONY: fresh
+fresh: ## both commands in a bare Debian root of their own, one hour or two; RELEASE=bookworm|trixie COMMANDS="demo test" KEEP=1
+	./tests/fresh $(or $(RELEASE),bookworm) $(COMMANDS)
+
 .PHONY: soak
 soak: $(BIN)/weft-routeserver ## one route server under churn, memory flat and no route astray; docs/soak.md; MINUTES=30
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/soak) ./soak

@@ -20,9 +20,9 @@ IMAGE = "lab"
 KERNEL = "linux-image-cloud-amd64"
 PACKAGES = (
     "busybox-static", "iproute2", "qemu-guest-agent",
-    "libatomic1", "libbpf1", "libbsd0", "libc6", "libcap2", "libcom-err2", "libelf1", "libglib2.0-0", "libgssapi-krb5-2",
-    "libk5crypto3", "libkeyutils1", "libkrb5-3", "libkrb5support0", "libmd0", "libmnl0", "libnuma1", "libpcre2-8-0",
-    "libselinux1", "libtirpc3", "libudev1", "liburing2", "libzstd1", "zlib1g",
+    "libatomic1", "libbpf1", "libbsd0", "libc6", "libcap2", "libcom-err2", "libelf1", "libglib2.0-0",
+    "libgssapi-krb5-2", "libk5crypto3", "libkeyutils1", "libkrb5-3", "libkrb5support0", "libmd0", "libmnl0", "libnuma1",
+    "libpcre2-8-0", "libselinux1", "libtirpc3", "libudev1", "liburing2", "libzstd1", "zlib1g",
 )  # fmt: skip
 # Without a look whether the timer ticks: if the host stands still in that moment Linux may find that it does not.
 CMDLINE = "console=ttyS0 quiet panic=-1 no_timer_check"

@@ -20,8 +20,8 @@ def depends(name: str, prefix: str) -> str:
 
 
 def current(name: str) -> str:
-    """Return the name under which this Debian has the package `name`: its own, or that of the package that took its place
-    and provides it (Debian 13 renames libraries whose time_t grew to 64 bits: libelf1 is libelf1t64)."""
+    """Return the name under which this Debian has the package `name`: its own, or that of the one which
+    provides it in its place (Debian 13 renames libraries whose time_t grew to 64 bits: libelf1 is libelf1t64)."""
     if "Candidate: (none)" not in _with_lists(["apt-cache", "policy", name]):
         return name
     _, _, providers = _with_lists(["apt-cache", "showpkg", name]).partition("Reverse Provides:")
@@ -32,7 +32,7 @@ def current(name: str) -> str:
 
 
 def path(unpacked: Path, name: str) -> Path:
-    """Return where the unpacked packages have `name`, a path such as bin/ip: there, or below usr, where Debian 13 has all."""
+    """Return where the unpacked packages have `name`, such as bin/ip: there, or below usr (in Debian 13, all)."""
     below_usr = unpacked / "usr" / name
     return below_usr if below_usr.exists() else unpacked / name
 
