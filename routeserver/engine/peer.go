@@ -106,13 +106,13 @@ func (e *Engine) down(p *Peer, why string, graceful bool) (complete bool) {
 	p.tally.Ended++
 	e.feed(Entry{Kind: SessionDown, Peer: p, Ending: &p.Ending})
 	e.deferral.part(p)
+	kept := e.keep(p, graceful) // first: the others wait for the withdrawals
 	e.accuse(p, why)
 	for endpoint := range e.sources(p.Name) {
 		for g := range e.table.Endpoint(endpoint) {
 			g.SetSent(rib.Sent{Peer: p.Name})
 		}
 	}
-	kept := e.keep(p, graceful)
 	text := fmt.Sprintf("session with %s is down: %s", p.Name, why)
 	if kept > 0 {
 		text += fmt.Sprintf("; its routes (%d) are kept until %s at most", kept, e.staleOf(p.Name).Until.UTC().Format(time.RFC3339))
