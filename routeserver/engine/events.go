@@ -2,8 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -110,32 +108,11 @@ func clipped(text string) string {
 func (l *Log) add(kind, peer, text string) {
 	l.seq++
 	if len(l.events) >= 2*logSize {
-		l.events = fair(l.events, logSize)
+		l.events = fair(l.events, func(e Event) string { return e.Peer }, logSize)
 	}
 	l.events = append(l.events, Event{l.seq, time.Now().UTC(), kind, peer, text})
 	close(l.more)
 	l.more = make(chan struct{})
-}
-
-// fair leaves so many events, those of every source that has no more than its share, and the last of the others: what one
-// source does, however often, costs only its own history.
-func fair(events []Event, most int) []Event {
-	left := map[string]int{} // of each source
-	for _, e := range events {
-		left[e.Peer]++
-	}
-	share, room, sources := 1, most, len(left) // at least one each
-	for _, n := range slices.Sorted(maps.Values(left)) {
-		share = max(share, room/sources)
-		room, sources = room-min(n, share), sources-1
-	}
-	kept := make([]Event, 0, 2*most)
-	for _, e := range events {
-		if left[e.Peer]--; left[e.Peer] < share {
-			kept = append(kept, e)
-		}
-	}
-	return kept
 }
 
 // After gives the events after a sequence number that are still there, and a channel that is closed at the next one.

@@ -7,7 +7,8 @@ import (
 	"weft/routeserver/wire"
 )
 
-// historySize is how many past withdrawals are remembered, for explanations.
+// historySize is how many past withdrawals are remembered at least, for explanations; each peer has a share of them that no
+// other's withdrawals push out.
 const historySize = 4096
 
 type past struct {
@@ -39,13 +40,22 @@ func newHistory() *history {
 func (h *history) withdrawn(peer string, f wire.Family, key string, r *rib.Route) {
 	k := past{peer, f, key}
 	if _, again := h.routes[k]; !again {
-		if len(h.routeOrder) >= historySize {
-			delete(h.routes, h.routeOrder[0])
-			h.routeOrder = h.routeOrder[1:]
+		if len(h.routeOrder) >= 2*historySize {
+			h.shorten()
 		}
 		h.routeOrder = append(h.routeOrder, k)
 	}
 	h.routes[k] = Gone{NLRI: r.NLRI, Endpoint: r.Group.Endpoint, Family: f, At: now()}
+}
+
+// shorten forgets half, for the next ones; so each costs little however many peers there are.
+func (h *history) shorten() {
+	h.routeOrder = fair(h.routeOrder, func(k past) string { return k.peer }, historySize)
+	routes := make(map[past]Gone, 2*historySize)
+	for _, k := range h.routeOrder {
+		routes[k] = h.routes[k]
+	}
+	h.routes = routes
 }
 
 func (h *history) parted(endpoint, peer string) {
