@@ -15,7 +15,7 @@ from lab.errors import LabError
 from lab.paths import LAB
 from lab.pcap import frames
 
-_DROPPED = re.compile(r"(\d+) packets? dropped by kernel")
+_DROPPED = re.compile(r"\b(\d{1,20}) packets? dropped by kernel")
 _LINE = re.compile(r"^(\d+\.\d+) (.*)$", re.MULTILINE)
 
 

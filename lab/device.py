@@ -10,7 +10,6 @@ follows.
 """
 
 import errno
-import re
 import socket
 import struct
 import subprocess
@@ -26,8 +25,6 @@ _CREATE, _DESTROY = 10, 11  # MPTCP_PM_CMD_SUBFLOW_CREATE and _DESTROY (linux/mp
 _LOCAL, _REMOTE, _TOKEN = 0x8001, 0x8006, 4  # MPTCP_PM_ATTR_ADDR and _ADDR_REMOTE, nested, and _TOKEN
 _FAMILY, _ID, _ADDRESS4, _ADDRESS6, _PORT = 1, 2, 3, 4, 5  # MPTCP_PM_ADDR_ATTR_*
 _ADDRESS_ID = 7  # of LOCAL at this device: any but 0
-_CONNECTION = re.compile(r"\S+:\d+\s+\S+:(?P<port>\d+)\s.*\btoken:(?P<token>[0-9a-f]+)")
-_SUBFLOW = re.compile(r"(\S+?)(?:%\S+)?:(\d+)\s+(\S+):(\d+)\s.*token:[0-9a-f]+\(id:\d+\)/([0-9a-f]+)\(")
 _AGAIN = 0.3  # seconds between tries: a handshake takes less
 
 
@@ -107,16 +104,28 @@ def take_along(local: str, remote: str, seconds: float) -> int:
 
 def _connections() -> list[tuple[int, int]]:
     """Token and remote port of each connection over Multipath TCP."""
-    found = (_CONNECTION.search(line) for line in _output("ss", "-HOMni", "state", "established").splitlines())
-    return [(int(match["token"], 16), int(match["port"])) for match in found if match]
+    return [
+        (int(token, 16), remote[1]) for _, remote, token in _sockets(_output("ss", "-HOMni", "state", "established"))
+    ]
 
 
 def _subflows() -> list[Subflow]:
-    found = (_SUBFLOW.search(line) for line in _output("ss", "-HOtni", "state", "established").splitlines())
     return [
-        Subflow(int(token, 16), (local, int(port)), (remote, int(to)))
-        for local, port, remote, to, token in (match.groups() for match in found if match)
+        Subflow(int(own, 16), local, remote)
+        for local, remote, tokens in _sockets(_output("ss", "-HOtni", "state", "established"))
+        if (own := tokens.partition("/")[2].partition("(")[0])  # PEER(id:N)/OWN(id:N)
     ]
+
+
+def _sockets(said: str) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
+    """The two ends of each line of `ss` that has a token, and its token or tokens."""
+    for line in said.splitlines():
+        words = line.split()
+        ends = [word.rpartition(":") for word in words if word.rpartition(":")[2].isdecimal()][:2]
+        token = next((word.removeprefix("token:") for word in words if word.startswith("token:")), None)
+        if len(ends) == 2 and token is not None:
+            local, remote = ((address.partition("%")[0], int(port)) for address, _, port in ends)
+            yield local, remote, token
 
 
 def _answers(address: str) -> bool:

@@ -15,8 +15,10 @@ from lab import netns
 from lab.errors import LabError
 from lab.paths import LAB
 
-_REPLY = re.compile(r"^\[([\d.]+)\] \d+ bytes from .*icmp_seq=(\d+) .*time=([\d.]+) ms", re.MULTILINE)
-_SUMMARY = re.compile(r"(\d+) packets transmitted, (\d+) received")
+_REPLY = re.compile(
+    r"^\[([\d.]+)\] \d+ bytes from .{1,200}icmp_seq=(\d{1,20}) .{0,50}time=([\d.]{1,20}) ms", re.MULTILINE
+)
+_SUMMARY = re.compile(r"\b(\d{1,20}) packets transmitted, (\d{1,20}) received")
 
 
 @dataclass(frozen=True)

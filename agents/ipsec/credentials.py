@@ -7,8 +7,6 @@ from pathlib import Path
 from agents.identity.identity import AUTHORITIES, CERTIFICATE, CHAIN, CRL, KEY
 from agents.identity.x509 import Unfit, revoked
 
-_CERTIFICATES = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----\n?", re.DOTALL)
-_LISTS = re.compile(rb"-----BEGIN X509 CRL-----.+?-----END X509 CRL-----\n?", re.DOTALL)
 _KEY = re.compile(rb"-----BEGIN (EC |RSA )?PRIVATE KEY-----")
 
 
@@ -29,7 +27,7 @@ class Credentials:
     @property
     def lists(self) -> list[bytes]:
         """The revocation lists, one by one."""
-        return _LISTS.findall(self.crl or b"")
+        return _blocks(self.crl or b"", b"X509 CRL")
 
     @property
     def revoked(self) -> frozenset[int]:
@@ -53,9 +51,20 @@ def read(directory: Path) -> Credentials:
 
 
 def _certificates(path: Path) -> list[bytes]:
-    found = _CERTIFICATES.findall(_content(path))
+    found = _blocks(_content(path), b"CERTIFICATE")
     if not found:
         raise CredentialsError(f"{path}: no certificate in it (PEM)")
+    return found
+
+
+def _blocks(pem: bytes, label: bytes) -> list[bytes]:
+    """Those with a label, one by one (RFC 7468, section 2). One without an end is none, nor is what follows it."""
+    begin, end = b"-----BEGIN %b-----" % label, b"-----END %b-----" % label
+    found, at = [], 0
+    while (start := pem.find(begin, at)) >= 0 and (stop := pem.find(end, start)) >= 0:
+        at = stop + len(end)
+        at += pem[at : at + 1] == b"\n"
+        found.append(pem[start:at])
     return found
 
 

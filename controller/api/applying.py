@@ -1,7 +1,6 @@
 """A policy on its way into force: looked at against the region as it is, refused or taken in one change."""
 
 import asyncio
-import difflib
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
@@ -23,6 +22,7 @@ from controller.core.promises import Measured, Result, run
 from controller.core.promises import Region as Proof
 from controller.core.proximity.nearness import Medians
 from controller.core.tenants import waiting
+from controller.core.unified_diff import unified
 from controller.db import events, leases
 from controller.db import policies as table
 from controller.db.base import now
@@ -243,7 +243,8 @@ class Application:
         told = f"{detail} Yours is based on {mine}: bring the changes of the diff into yours, and plan again."
         if self.terms.back_to is not None:
             told = f"{detail} This was to go back from {mine}: see by the diff whether it is still to be."
-        return Problem(412, told, diff=unified(text, row.text if row else "", number, row.id if row else 0))
+        current, last = (row.text, row.id) if row else ("", 0)
+        return Problem(412, told, diff=unified(text, current, f"revision {number}", f"revision {last}"))
 
 
 def _digest(planned: str) -> str:
@@ -255,14 +256,6 @@ def refuse_failing(look: Look) -> None:
     """Raises PolicyInvalid for tests inside the policy that fail."""
     if failing := [test.said for test in look.tests if test.refuses]:
         raise PolicyInvalid(failing)
-
-
-def unified(before: str, after: str, one: int, other: int) -> str:
-    """What was changed from one revision's text to another's, as `diff -u` says it."""
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), f"revision {one}", f"revision {other}", lineterm=""
-    )
-    return "".join(f"{line}\n" for line in lines)
 
 
 def etag(row: PolicyRow | None) -> str:

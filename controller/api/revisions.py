@@ -9,13 +9,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.api import pages
 from controller.api.access import Calling, Operator, Running
-from controller.api.applying import Application, Terms, etag, unified
+from controller.api.applying import Application, Terms, etag
 from controller.api.changes import ConfirmWithin, DryRun
 from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.policy import AllowDisconnect, Applied, CountConsented, HoldBack, Strict, parsed, put_in_force
 from controller.core.refusals import conflict, missing
+from controller.core.unified_diff import unified
 from controller.db import policies as table
 from controller.db.policies import PolicyRow
 from controller.outcomes import Steps
@@ -86,7 +87,8 @@ async def diff(
         one = await _row(session, before)
         other = await table.latest(session) if after is None else await _row(session, after)
     number, text = (other.id, other.text) if other else (0, "")
-    return Difference(before=before, after=number, diff=unified(one.text, text, before, number))
+    diff = unified(one.text, text, f"revision {before}", f"revision {number}")
+    return Difference(before=before, after=number, diff=diff)
 
 
 @router.post("/rollback", responses=errors(404, 409, 412), summary="Apply an earlier revision anew")

@@ -6,14 +6,13 @@ between the reader and what the virtual CPUs see.
 """
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 PAGE = 4096
 _CHUNK = 4 << 20
-_LINE = re.compile(r"^\s*(?P<name>\S.*?)\s+\d+ [KMG]iB\s+(?P<numbers>(?:0x[0-9a-f]+\s+){4})")
+_UNITS = ("KiB", "MiB", "GiB")  # of a page, before the numbers
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,13 @@ def blocks(said: str) -> dict[str, Block]:
     """From what HMP's `info ramblock` prints, by name. Raises ValueError if there is none."""
     found = {}
     for line in said.splitlines():
-        if match := _LINE.match(line):
-            _, used, _, address = (int(number, 16) for number in match["numbers"].split())
-            found[match["name"]] = Block(match["name"], used, address)
+        words = line.split()
+        at = next((at for at, word in enumerate(words) if word in _UNITS), 0)
+        numbers = words[at + 1 : at + 5]
+        if at > 1 and len(numbers) == 4 and all(number.startswith("0x") for number in numbers):
+            name = " ".join(words[: at - 1])
+            _, used, _, address = (int(number, 16) for number in numbers)
+            found[name] = Block(name, used, address)
     if not found:
         raise ValueError(f"no RAM block in {said!r}")
     return found

@@ -1,0 +1,47 @@
+"""The growth of a function's cost: by the ratio of its CPU time at n, n/2 and n/4, never by a time alone."""
+
+import gc
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+Input = TypeVar("Input")
+
+LONGEST = 8192
+FLOOR = 0.002
+"""Seconds of CPU below which there is nothing to compare. A linear expression needs a fifth of it for LONGEST
+characters, and a quadratic one ten times as much."""
+MOST = 3.0
+"""Times the cost for twice the size: 2 if it is linear, 4 if it is quadratic."""
+
+_STEPS = (12, 16, 20, 24, 32, 48, 64, 96, 128)  # an exponential cost is met before it takes minutes
+_AGAIN = 3
+
+
+def growth(work: Callable[[Input], object], shape: Callable[[int], Input], longest: int = LONGEST) -> str | None:
+    """Return in words how the cost of `work` grows if it grows faster than its input; None if it does not. `shape`
+    makes an input of a size. Sizes rise to `longest`, and the first that costs more than FLOOR is compared."""
+    sizes = [*_STEPS]
+    while sizes[-1] < longest:
+        sizes.append(min(4 * sizes[-1], longest))
+    for size in sizes:
+        if _seconds(work, shape(size)) < FLOOR:
+            continue
+        at = [min(_seconds(work, shape(part)) for _ in range(_AGAIN)) for part in (size, size // 2, size // 4)]
+        if at[0] > FLOOR and at[0] > MOST**2 * at[2]:
+            return (
+                f"{at[0] / at[1]:.1f} times the cost at {size} as at {size // 2}, {at[0] / at[2]:.1f} as at {size // 4}"
+            )
+    return None
+
+
+def _seconds(work: Callable[[Input], object], given: Input) -> float:
+    collects = gc.isenabled()
+    gc.disable()  # what is collected then is not of this work's making
+    try:
+        before = time.thread_time()
+        work(given)
+        return time.thread_time() - before
+    finally:
+        if collects:
+            gc.enable()
