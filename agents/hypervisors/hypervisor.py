@@ -133,3 +133,13 @@ class Comparable(Protocol):
 
     async def platform(self) -> Platform:
         """What machines find here now, with all images. Raises HypervisorError."""
+
+
+@runtime_checkable
+class Networked(Protocol):
+    """A driver whose sources connect to places that targets name. A target is the word of another cloudlet's agent, who
+    is foreign. Drivers whose targets are no network addresses need not."""
+
+    def check(self, machine: Machine, target: Target, peer: str) -> None:
+        """Raise Refused, naming what is wrong, unless the target leads to the cloudlet whose tunnel address is `peer`
+        alone. Nothing is connected to, and nothing is remembered."""

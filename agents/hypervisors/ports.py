@@ -8,6 +8,9 @@ from agents.hypervisors.hypervisor import Refused
 USUAL = "49152-49215"
 """Unless a driver's option `ports` says otherwise."""
 
+LOWEST = 1024
+"""The first port that is no system port (RFC 6335, section 6): a source connects to none below."""
+
 
 def ports(options: Mapping[str, str]) -> range:
     """Of a driver with these options. Raises Refused, naming the option."""
@@ -17,8 +20,8 @@ def ports(options: Mapping[str, str]) -> range:
         found = range(int(first), int(last) + 1)
     except ValueError:
         found = range(0)
-    if not found or not 0 < found.start < found.stop <= 1 << 16:
-        raise Refused(f"option 'ports': {said!r} is no range such as {USUAL}")
+    if not found or not LOWEST <= found.start < found.stop <= 1 << 16:
+        raise Refused(f"option 'ports': {said!r} is no range such as {USUAL}, from {LOWEST} on")
     return found
 
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable
 
-from agents.hypervisors.hypervisor import Hypervisor, HypervisorError, Refused
+from agents.hypervisors.hypervisor import Hypervisor, HypervisorError, Networked, Refused
 from agents.moves.activation import activate
 from agents.moves.place import Place
 from controller.wire.moves import Figures, Order, Progress, Target
@@ -54,9 +54,11 @@ async def _do(order: Order, place: Place, tell: Tell) -> Progress:
             return Progress(move=move, number=order.number, act="prepare", state="done", target=target)
         case "disk":
             if machine.disk is not None:
-                figures = await _last(hypervisor.disk(machine.name, move, _target(order), order.tuning), tell)
+                where = _target(order, hypervisor)
+                figures = await _last(hypervisor.disk(machine.name, move, where, order.tuning), tell)
         case "memory":
-            figures = await _last(hypervisor.memory(machine.name, move, _target(order), order.tuning), tell)
+            where = _target(order, hypervisor)
+            figures = await _last(hypervisor.memory(machine.name, move, where, order.tuning), tell)
         case "switchover":
             figures = await hypervisor.switchover(machine.name, move)
         case "activate":
@@ -94,9 +96,14 @@ async def hold(order: Order, place: Place) -> Hypervisor:
     return hypervisor
 
 
-def _target(order: Order) -> Target:
+def _target(order: Order, hypervisor: Hypervisor) -> Target:
+    """Return where the order says to copy to. Raise Refused if it says nothing, or leads to anybody but its peer."""
     if order.target is None:
         raise Refused(f"the order to copy the {order.act} does not say where to")
+    if isinstance(hypervisor, Networked):
+        if order.peer_vtep is None:
+            raise Refused(f"the order to copy the {order.act} does not say at which address the other cloudlet is")
+        hypervisor.check(order.machine, order.target, order.peer_vtep)
     return order.target
 
 

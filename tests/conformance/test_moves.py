@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agents.hypervisors.hypervisor import Fenced, HypervisorError
+from agents.hypervisors.hypervisor import Fenced, HypervisorError, Networked, Refused
 from controller.wire.machines import Condition
 from tests.conformance.pair import STEPS, Pair, Step
 
@@ -70,6 +70,15 @@ async def test_a_disk_is_offered_where_there_is_one(pair: Pair) -> None:
     await pair.up_to("prepare")
     assert (pair.where().disk is not None) == (pair.machine.disk is not None)
     assert pair.where().memory and all(pair.where().memory)
+
+
+async def test_a_target_leads_to_its_peer_alone(pair: Pair) -> None:
+    await pair.up_to("prepare")
+    if not isinstance(pair.here, Networked):
+        pytest.skip("the driver's targets are no network addresses")
+    pair.here.check(pair.machine, pair.where(), pair.bench.addresses[1])
+    with pytest.raises(Refused):
+        pair.here.check(pair.machine, pair.where(), "203.0.113.77")
 
 
 async def test_the_same_move_gets_the_same_target(pair: Pair) -> None:

@@ -16,6 +16,7 @@ from agents.hypervisors.qemu.condition import COMING
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.guard import guard
 from agents.hypervisors.qemu.monitor import MonitorAway
+from agents.hypervisors.qemu.peer import check
 from agents.hypervisors.qemu.platform import Here
 from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.source import Source
@@ -60,6 +61,9 @@ class Qemu:
 
     async def platform(self) -> Platform:
         return await self._here.look()
+
+    def check(self, machine: Machine, target: Target, peer: str) -> None:
+        check(machine, target, peer)
 
     async def machines(self) -> Mapping[str, MachineState]:
         folders = self._site.state_dir.glob("*/machine.json")

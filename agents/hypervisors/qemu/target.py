@@ -1,15 +1,18 @@
-"""Where a destination waits, in this driver's URIs: `tcp:HOST:PORT` for memory, `nbd://HOST:PORT/disk` for the disk."""
+"""Where a destination waits, in this driver's URIs: `tcp:HOST:PORT` for memory, `nbd://HOST:PORT/disk` for the disk.
+A host is an IP address as it is written (RFC 4291, section 2.2): a name would be whatever somebody's resolver says."""
 
 import re
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
+from agents.hypervisors.guest_json import shown
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.command_line import DISK
 from controller.wire.moves import Target
 
-_TCP = re.compile(r"tcp:(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})")
-_NBD = re.compile(rf"nbd://(?P<place>.+)/{DISK}")
+_TCP = re.compile(r"tcp:(?:\[(?P<six>[0-9a-fA-F:.]{2,45})\]|(?P<four>[0-9.]{7,15})):(?P<port>[1-9][0-9]{0,4})")
+_NBD = re.compile(rf"nbd://(?P<place>[^/]+)/{DISK}")
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,16 @@ def disk(target: Target) -> Place:
     """Raises HypervisorError if there is none."""
     match = _NBD.fullmatch(target.disk or "")
     if match is None:
-        raise HypervisorError(f"{target.disk!r} is no place for a disk")
+        raise HypervisorError(f"{shown(target.disk)} is no place for a disk")
     return _place(f"tcp:{match['place']}")
 
 
 def _place(uri: str) -> Place:
     match = _TCP.fullmatch(uri)
-    if match is None:
-        raise HypervisorError(f"{uri!r} is no place to send memory to")
-    return Place(match["six"] or match["host"], int(match["port"]))
+    try:
+        if match is None or not 0 < (port := int(match["port"])) < 1 << 16:
+            raise ValueError("no such URI")
+        host = str(IPv4Address(match["four"])) if match["four"] else str(IPv6Address(match["six"]))
+    except ValueError:
+        raise HypervisorError(f"{shown(uri)} is no place to send memory to") from None
+    return Place(host, port)

@@ -9,12 +9,12 @@ from agents.hypervisors.ports import arrivals, ports
 def test_a_driver_waits_at_the_usual_ports_or_its_own() -> None:
     assert ports({}) == range(49152, 49216)
     assert ports({"ports": "5000-5000"}) == range(5000, 5001)
-    assert ports({"ports": "1-65535"}) == range(1, 65536)
+    assert ports({"ports": "1024-65535"}) == range(1024, 65536)
 
 
-@pytest.mark.parametrize("wrong", ["", "5000", "5001-5000", "0-10", "5000-65536", "a-b", "1-2-3"])
+@pytest.mark.parametrize("wrong", ["", "5000", "5001-5000", "0-10", "1023-5000", "5000-65536", "a-b", "1-2-3"])
 def test_what_is_no_range_is_refused_by_name(wrong: str) -> None:
-    with pytest.raises(Refused, match=f"option 'ports': '{wrong}' is no range such as 49152-49215"):
+    with pytest.raises(Refused, match=f"option 'ports': '{wrong}' is no range such as 49152-49215, from 1024 on"):
         ports({"ports": wrong})
 
 
