@@ -121,10 +121,12 @@ def _sockets(said: str) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]
     """The two ends of each line of `ss` that has a token, and its token or tokens."""
     for line in said.splitlines():
         words = line.split()
-        ends = [word.rpartition(":") for word in words if word.rpartition(":")[2].isdecimal()][:2]
+        ends = [
+            (address, port) for address, _, port in (w.rpartition(":") for w in words) if address and port.isdecimal()
+        ]
         token = next((word.removeprefix("token:") for word in words if word.startswith("token:")), None)
-        if len(ends) == 2 and token is not None:
-            local, remote = ((address.partition("%")[0], int(port)) for address, _, port in ends)
+        if len(ends) >= 2 and token is not None:
+            local, remote = ((address.partition("%")[0], int(port)) for address, port in ends[:2])
             yield local, remote, token
 
 

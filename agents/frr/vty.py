@@ -45,6 +45,8 @@ async def _one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, socke
         status = (await reader.readexactly(1))[0]
     except asyncio.IncompleteReadError:
         raise VtyError(f"{socket}: closed while answering {command!r}") from None
+    except asyncio.LimitOverrunError:
+        raise VtyError(f"{socket}: more than {_MAX_REPLY} bytes in answer to {command!r}") from None
     reply = text[:-3].decode(errors="replace")
     if status != _SUCCESS:
         raise VtyError(f"{socket}: {command!r} refused: {reply.strip() or f'status {status}'}")

@@ -26,13 +26,14 @@ class Seen:
 def decode(datagram: bytes) -> Iterator[Seen]:
     """The packets that a netlink datagram tells of. What is anything else, or cut short, is passed over: never
     raises."""
-    while len(datagram) >= _NLMSG.size:
-        length, kind, _, _, _ = _NLMSG.unpack_from(datagram)
-        if not _NLMSG.size <= length <= len(datagram):
+    at = 0
+    while at + _NLMSG.size <= len(datagram):
+        length, kind, _, _, _ = _NLMSG.unpack_from(datagram, at)
+        if not _NLMSG.size <= length <= len(datagram) - at:
             return
-        if kind == _PACKET and (seen := _seen(_attributes(datagram[_NLMSG.size + _NFGEN.size : length]))):
+        if kind == _PACKET and (seen := _seen(_attributes(datagram[at + _NLMSG.size + _NFGEN.size : at + length]))):
             yield seen
-        datagram = datagram[_aligned(length) :]
+        at += _aligned(length)
 
 
 def _seen(attributes: dict[int, bytes]) -> Seen | None:
@@ -55,13 +56,13 @@ def _source(version: int | None, packet: bytes) -> str | None:
 
 
 def _attributes(data: bytes) -> dict[int, bytes]:
-    found = {}
-    while len(data) >= _ATTRIBUTE.size:
-        length, kind = _ATTRIBUTE.unpack_from(data)
-        if not _ATTRIBUTE.size <= length <= len(data):
+    found, at = {}, 0
+    while at + _ATTRIBUTE.size <= len(data):
+        length, kind = _ATTRIBUTE.unpack_from(data, at)
+        if not _ATTRIBUTE.size <= length <= len(data) - at:
             break
-        found[kind & 0x3FFF] = data[_ATTRIBUTE.size : length]
-        data = data[_aligned(length) :]
+        found[kind & 0x3FFF] = data[at + _ATTRIBUTE.size : at + length]
+        at += _aligned(length)
     return found
 
 

@@ -86,7 +86,7 @@ def _half_a_pair(body: bytes) -> bool:
         json.dumps(json.loads(body), ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return True
-    except ValueError:  # not JSON at all
+    except (ValueError, RecursionError):  # not JSON at all, or YAML with more brackets than any policy has
         return False
     return False
 

@@ -112,6 +112,13 @@ async def test_policies(controller: Controller) -> None:
             assert answer.status_code < 500, answer.text
 
 
+async def test_a_policy_of_brackets(controller: Controller) -> None:
+    """It is no JSON, and deeper than JSON's reader goes."""
+    body = b'["\\ud83d"' + b"[" * 50_000
+    answer = await controller.http.post("/api/v1/policy/check", content=body)
+    assert answer.status_code < 500, answer.text
+
+
 async def _post(controller: Controller, path: str, body: Any, headers: dict[str, str] | None = None) -> Any:
     """As JSON in ASCII: what UTF-8 cannot say is escaped."""
     content = json.dumps(body).encode()

@@ -52,6 +52,12 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(ast.parse(path.read_text(), str(path))))
 
 
+def mentions(path: Path, *words: str) -> bool:
+    """Whether any of the words is in a file: most need not be read as Python, which takes a while."""
+    text = path.read_text()
+    return any(word in text for word in words)
+
+
 def name(path: Path) -> str:
     """A file as it is called in the repository."""
     return str(path.relative_to(ROOT))
@@ -59,6 +65,8 @@ def name(path: Path) -> str:
 
 def in_python(path: Path) -> Iterator[Expression]:
     """The expressions of a file. Raises AssertionError if there is one that nobody can evaluate."""
+    if not mentions(path, "re.", "pattern"):
+        return
     assigned = {id(n.value): t.id for n in nodes(path) if isinstance(n, ast.Assign) for t in n.targets
                 if isinstance(t, ast.Name)}  # fmt: skip
     for node in nodes(path):
@@ -101,7 +109,7 @@ def _ways(path: Path, constant: str | None) -> frozenset[str]:
     """The methods of a compiled expression that are called; empty, for any, if it goes by no name."""
     if constant is None:
         return frozenset()
-    files = [path] if constant.startswith("_") else sources()
+    files = [path] if constant.startswith("_") else [file for file in sources() if mentions(file, constant)]
     return frozenset(
         node.attr
         for file in files

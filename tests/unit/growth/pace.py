@@ -14,7 +14,7 @@ characters, and a quadratic one ten times as much."""
 MOST = 3.0
 """Times the cost for twice the size: 2 if it is linear, 4 if it is quadratic."""
 
-_STEPS = (12, 16, 20, 24, 32, 48, 64, 96, 128)  # an exponential cost is met before it takes minutes
+_STEPS = (12, 16, 20, 24, 32, 64, 128)  # an exponential cost is met before it takes minutes
 _AGAIN = 3
 
 

@@ -14,8 +14,8 @@ _parser: Any = re._parser  # type: ignore[attr-defined]  # CPython's own reading
 _compiler: Any = re._compiler  # type: ignore[attr-defined]
 
 _USUAL = 'a0 \n"\\!-.:A_/\0'
-_WORDS = 6  # of one part
-_ENDS = 3
+_WORDS = 5  # of one part
+_ENDS = 2
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _SETS = ("IN", "ANY", "NOT_LITERAL", "CATEGORY", "RANGE")
 

@@ -8,7 +8,7 @@ import pytest
 
 from controller.app import create_app
 from controller.settings import Settings
-from tests.unit.growth.expressions import ROOT, Expression, every, name, nodes, sources
+from tests.unit.growth.expressions import ROOT, Expression, every, mentions, name, nodes, sources
 from tests.unit.growth.pace import growth
 from tests.unit.growth.shapes import Shape, shapes
 
@@ -58,7 +58,7 @@ def test_no_expression_grows_faster_than_its_text() -> None:
 
 def test_expressions_are_of_the_standard_library_and_called_by_its_name() -> None:
     for path in sources():
-        for node in nodes(path):
+        for node in nodes(path) if mentions(path, "import re", "from re", *OTHER_ENGINES) else ():
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     assert alias.name not in OTHER_ENGINES, f"{name(path)} imports {alias.name}"
@@ -71,6 +71,7 @@ def test_shell_patterns_are_for_short_texts() -> None:
     users = {
         name(path)
         for path in sources()
+        if mentions(path, "fnmatch", "glob")
         for node in nodes(path)
         if isinstance(node, ast.ImportFrom | ast.Import)
         and (getattr(node, "module", None) in ("fnmatch", "glob") or {a.name for a in node.names} & {"fnmatch", "glob"})
