@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("soak", flag.ExitOnError)
 	var p Plan
 	f.Float64Var(&p.Minutes, "minutes", 30, "how long, in `minutes`; below ten, caches are still filling and memory is not flat")
-	f.IntVar(&p.PEs, "pes", 200, "emulated `PEs`; the first is slow, the last sends garbage")
+	f.IntVar(&p.PEs, "pes", 200, "emulated `PEs`; the first is slow, the last sends garbage, the one before it is hostile")
 	f.IntVar(&p.Pool, "pool", 10, "`members` of a pool, at the start")
 	f.IntVar(&p.Routes, "routes", 50, "`routes` of each site, at most 64")
 	f.Float64Var(&p.Rate, "rate", 40, "disturbances per `second`")

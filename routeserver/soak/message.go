@@ -25,8 +25,8 @@ func target(site int) []byte {
 // identifier is a site's BGP identifier, and its next hop.
 func identifier(site int) [4]byte { return [4]byte{10, 1, byte(site / 250), byte(site%250 + 1)} }
 
-// announcement is an UPDATE with routes of a site. med makes attributes differ.
-func announcement(f *family, site int, routes uint64, med byte) []byte {
+// announcement is an UPDATE with routes of a site. med makes attributes differ, and there may be more of them.
+func announcement(f *family, site int, routes uint64, med byte, more ...[]byte) []byte {
 	if routes == 0 {
 		return nil
 	}
@@ -37,8 +37,8 @@ func announcement(f *family, site int, routes uint64, med byte) []byte {
 	}
 	reach := append([]byte{byte(f.afi >> 8), byte(f.afi), f.safi, byte(len(hop))}, hop...)
 	reach = append(append(reach, 0), f.nlris(site, routes)...)
-	return byhand.Update(byhand.Attribute(0x40, 1, []byte{0}), byhand.Attribute(0x40, 2, nil), byhand.Attribute(0x80, 4, []byte{0, 0, 0, med}),
-		byhand.Attribute(0x40, 5, []byte{0, 0, 0, 100}), byhand.Attribute(0x80, 14, reach), byhand.Attribute(0xc0, 16, target(site)))
+	return byhand.Update(append(more, byhand.Attribute(0x40, 1, []byte{0}), byhand.Attribute(0x40, 2, nil), byhand.Attribute(0x80, 4, []byte{0, 0, 0, med}),
+		byhand.Attribute(0x40, 5, []byte{0, 0, 0, 100}), byhand.Attribute(0x80, 14, reach), byhand.Attribute(0xc0, 16, target(site)))...)
 }
 
 // withdrawal is an UPDATE that takes routes back; with none it is End-of-RIB.

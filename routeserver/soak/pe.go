@@ -27,7 +27,7 @@ type PE struct {
 	graceful bool   // it speaks graceful restart
 	all      uint64 // the routes that it has
 	slow     bool
-	rogue    bool // it sends garbage, and may lose its session
+	rogue    bool // what it announces nobody knows, and it may lose its session
 
 	voice     sync.Mutex // what it says is said in the order in which it changes
 	conn      net.Conn   // nil: no session

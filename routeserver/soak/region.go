@@ -32,12 +32,13 @@ func newRegion(p Plan, broken func(error)) *Region {
 		})
 	}
 	r.next = append(r.next, r.pool...)
-	r.slow().slow, r.rogue().rogue = true, true
+	r.slow().slow, r.rogue().rogue, r.hostile().rogue = true, true, true
 	return r
 }
 
-func (r *Region) slow() *PE  { return r.pes[0] }
-func (r *Region) rogue() *PE { return r.pes[len(r.pes)-1] }
+func (r *Region) slow() *PE    { return r.pes[0] }
+func (r *Region) rogue() *PE   { return r.pes[len(r.pes)-1] }
+func (r *Region) hostile() *PE { return r.pes[len(r.pes)-2] }
 
 func together(pool []int, i, s int) bool { return pool[i] >= 0 && pool[i] == pool[s] }
 

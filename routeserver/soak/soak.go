@@ -92,6 +92,7 @@ func soak(ctx context.Context, p Plan) (*Result, error) {
 		background.Go(func() { region.keepalives(over) })
 		background.Go(func() { region.doze(over) })
 		background.Go(func() { region.rogue().plague(over, rand.New(rand.NewPCG(p.Seed, 1))) })
+		background.Go(func() { region.hostile().besiege(over, rand.New(rand.NewPCG(p.Seed, 2))) })
 		background.Go(func() { result.sample(over, churn.Controller, d) })
 		err = disturb(over, p, churn, result)
 		if cause := context.Cause(ctx); cause != nil {
