@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+import time
 from collections.abc import Coroutine
 from contextlib import suppress
 
@@ -222,6 +223,7 @@ class Agent:
 
     async def _converge(self, desired: Desired, reconciler: Reconciler) -> bool:
         """One pass. Returns whether all went well."""
+        began = time.monotonic()
         try:
             self._protection.intend(desired)
             if await reconciler.shut(desired):
@@ -233,7 +235,7 @@ class Agent:
         served = await self._serve(desired, outcome)
         self._sightings.intend(desired)
         if served and not outcome.failed:
-            self._rules.restored()
+            self._rules.restored(began)
         problems = self._problems(desired, outcome)
         sessions = self._sessions(desired)
         awaited = self._protection.awaited

@@ -18,10 +18,13 @@ OURS = "weft"
 REMEMBERED = 3600.0
 """Seconds for which a gap is told of after it is closed."""
 
+_LONGEST = 2**31 - 1  # milliseconds that a report may name
+
 
 class RuleWatch:
     """`taken` is called when rules are to be put in again, and `changed` when others have changed theirs;
-    `restored()` says that the agent's are in place."""
+    `restored()` says that the agent's are in place. A gap begins when the kernel's notification is read, and ends with
+    the pass that put the last of the rules back."""
 
     def __init__(
         self,
@@ -34,8 +37,10 @@ class RuleWatch:
         self._came = asyncio.Event()
         self._pending: list[Transaction] = []
         self._lost = False
+        self._arrived = self._latest = float("-inf")
         self._since: float | None = None
         self._closed: float | None = None
+        self._length: int | None = None
         self._text = self._gone = ""
 
     async def run(self) -> None:
@@ -53,19 +58,22 @@ class RuleWatch:
         if transactions is None:
             self._lost = True
         else:
+            self._arrived = self._arrived if self._pending else self._clock()
             self._pending += transactions
         self._came.set()
 
     async def _look(self) -> None:
-        at = self._clock()
+        at = self._arrived
         pending, self._pending = self._pending, []
         lost, self._lost = self._lost, False
         foreign = await self._nft.heard(pending)
         if lost or any(not name.startswith(OURS) for t in pending for name in t.touched):
             self._changed()
         removed = [t for t in foreign if any(table.startswith(OURS) for table in t.removed)]
+        if removed:
+            self._latest = self._clock()
         if removed and self._since is None:
-            self._since, self._closed = at, None
+            self._since, self._closed, self._length = at, None, None
             tables = ", ".join(sorted({n for t in removed for n in t.removed if n.startswith(OURS)}))
             when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             self._text = f"{removed[0].process or 'somebody'} took rules out of nftables ({tables}) at {when}"
@@ -74,13 +82,15 @@ class RuleWatch:
         if lost or foreign:
             self._taken()
 
-    def restored(self) -> None:
-        """All rules are in the kernel."""
-        if self._since is None:
+    def restored(self, began: float) -> None:
+        """All rules are in the kernel, by a pass that began then. One that began before rules were taken out may have
+        put in its own ahead of that: the next one counts."""
+        if self._since is None or began < self._latest:
             return
-        seconds = self._clock() - self._since
-        self._since, self._closed = None, self._clock()
-        self._gone = f"gone for {seconds:.2f} s"
+        self._closed = self._clock()
+        self._length = min(round((self._closed - self._since) * 1000), _LONGEST)
+        self._since = None
+        self._gone = f"gone for {self._length} ms"
         log.warning("%s: they were %s", self._text, self._gone)
 
     def findings(self) -> list[Finding]:
@@ -88,4 +98,13 @@ class RuleWatch:
         if not self._text or (self._closed is not None and self._clock() - self._closed > REMEMBERED):
             return []
         text = f"{self._text}; without them nothing fences the LANs. They were {self._gone}."
-        return [Finding(kind="rules-gone", subject="nftables", expected="in place", found=self._gone, text=text[:500])]
+        return [
+            Finding(
+                kind="rules-gone",
+                subject="nftables",
+                expected="in place",
+                found=self._gone,
+                text=text[:500],
+                milliseconds=self._length,
+            )
+        ]

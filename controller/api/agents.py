@@ -19,6 +19,7 @@ from controller.core.intent import Cloudlet, Endpoint, State
 from controller.core.names import printable
 from controller.core.neighbours import candidates
 from controller.core.refusals import Refused, invalid
+from controller.core.report_news import news
 from controller.db import filters as table
 from controller.db.trouble import Unavailable
 from controller.problems import FieldError, Problem
@@ -192,11 +193,14 @@ async def report(body: Report, region: Running, cloudlet: Agent) -> None:
     if body.cloudlet != cloudlet.name:
         message = f"this credential is {cloudlet.name}'s"
         raise Problem(403, "A report about another cloudlet.", [FieldError(field="cloudlet", message=message)])
+    before = region.agents.of(cloudlet.name).report
     problems = region.agents.report(body)
     region.tunnels.take(cloudlet.name, body.ipsec)
     if problems is not None:
         text = "; ".join(problems) or "all well again"
         region.journal.note("agent-problems", cloudlet.name, f"{cloudlet.name}: {text}", problems=problems)
+    for told in news(before, body):
+        region.journal.note(told.type, cloudlet.name, told.text, **told.data)
 
 
 @router.post("/session-keys", status_code=204, responses=errors(503), summary="Say which keys sessions have")

@@ -23,7 +23,8 @@ Verdict = Literal["passes", "silent"]
 class Finding(Message):
     """One thing that is found. `subject` is what it is about (a table, a setting, a remote, a VM), `expected` and
     `found` the two values, `text` a sentence. `endpoint`: whose LAN it concerns, None for the whole cloudlet. Texts
-    stay the same while nothing changes: an event tells of each new one."""
+    stay the same while nothing changes: an event tells of each new one. `milliseconds`: how long rules were gone,
+    once they are back."""
 
     kind: FindingKind
     subject: Annotated[str, Field(max_length=120)]
@@ -31,6 +32,9 @@ class Finding(Message):
     found: Annotated[str, Field(max_length=200)]
     text: Annotated[str, Field(max_length=500)]
     endpoint: Name | None = None
+    milliseconds: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
+        default=None, exclude_if=lambda some: some is None
+    )
 
 
 class Passage(Message):

@@ -67,18 +67,31 @@ async def until(what: str, look: Callable[[], bool], seconds: float = 5.0) -> No
         await asyncio.sleep(0.01)
 
 
-async def test_rules_that_somebody_flushes_are_back_at_once_and_told(pair: Pair) -> None:
-    """Without notifications the next pass would do it, up to half a minute later."""
+def gap(report: Report) -> int | None:
+    """Milliseconds for which the rules were gone, once they are back."""
+    return next((finding.milliseconds for finding in of(report, "rules-gone")), None)
+
+
+async def test_rules_that_somebody_flushes_are_back_within_a_second_and_told(pair: Pair) -> None:
+    """Without notifications the next pass would do it, up to half a minute later. What counts is what the agent says of
+    each gap, from the kernel's notification to the last of the rules: the test's own looks are commands that take their
+    time. Of several the shortest, as others may have the processors during one."""
     await pair.when(1, lambda report: not of(report, "rules-gone"))
     before = tables(1)
     assert {"table bridge weft", "table inet weft", "table bridge weft-sightings"} <= before
+    gaps: list[int] = []
+    told: list[list[Finding]] = []
     for _ in range(3):
         run("nft", "flush", "ruleset", namespace="pe1")
         await until("fences, guards and sightings", lambda: tables(1) == before)
-    report = await pair.when(1, lambda report: "gone for" in "".join(f.found for f in of(report, "rules-gone")))
-    (finding,) = of(report, "rules-gone")
-    assert finding.text.startswith("nft took rules out of nftables (weft")
-    assert re.search(r"gone for \d+\.\d\d s", finding.text)
+        report = await pair.when(1, lambda report: gap(report) is not None and of(report, "rules-gone") not in told)
+        told.append(of(report, "rules-gone"))
+        (finding,) = told[-1]
+        assert finding.text.startswith("nft took rules out of nftables (weft")
+        assert finding.found == f"gone for {finding.milliseconds} ms" and finding.found in finding.text
+        gaps.append(finding.milliseconds or 0)
+        await asyncio.sleep(1)  # the next gap's sentence has another time of day
+    assert 0 < min(gaps) < 1000, gaps
 
 
 async def test_rules_of_others_do_not_disturb(pair: Pair) -> None:

@@ -1,0 +1,29 @@
+"""What an agent's report says that the one before it did not, as events. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from controller.wire.reports import Report
+
+
+@dataclass(frozen=True)
+class News:
+    """An event about the cloudlet: its type, a sentence, and its data."""
+
+    type: str
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def news(before: Report | None, report: Report) -> Iterator[News]:
+    """The events that a report brings. `before` is None for the first one that a controller gets."""
+    yield from _gaps(before, report)
+
+
+def _gaps(before: Report | None, report: Report) -> Iterator[News]:
+    """The times without the agent's nftables rules that are over, with their length."""
+    told = before.findings if before is not None else []
+    for finding in report.findings:
+        if finding.kind == "rules-gone" and finding.milliseconds is not None and finding not in told:
+            yield News("rules-gone", f"{report.cloudlet}: {finding.text}", {"milliseconds": finding.milliseconds})
