@@ -22,7 +22,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
 from controller.db import drivers
-from controller.db.trouble import Beaten, Unavailable, trouble
+from controller.db.trouble import SHARED, Beaten, Unavailable, trouble
 
 T = TypeVar("T")
 Work = Callable[[AsyncSession], Awaitable[T]]
@@ -34,6 +34,11 @@ ATTEMPTS = 5
 """Tries of a transaction that others beat."""
 
 LAST = "weft.last"
+
+SESSION = "SELECT current_setting('weft.session', true), pg_backend_pid()"
+"""What was said in the transaction before, and the server's process: each connection has its own of both."""
+TURNS = ("one", "two", "two", "one", "one", "two")
+"""The order in which two connections are asked: a pooler that hands out two sessions in turn is found by it too."""
 
 LOCKS = 0x77656674 << 32
 """Advisory locks are numbers that all users of a database share: ours begin with "weft" in ASCII."""
@@ -130,6 +135,21 @@ class Database:
         finally:
             if self._sqlite:
                 await engine.dispose()
+
+    async def check(self) -> None:
+        """Raise Unavailable, with the way out, if the sessions that the server gives this controller are not its own:
+        a pooler in transaction mode lets settings, locks and statements of one connection appear on another."""
+        if self._sqlite:
+            return
+        with _translated():
+            async with self.writer.connect() as one, self.writer.connect() as two:
+                connections = {"one": one, "two": two}
+                for name, connection in connections.items():
+                    await connection.execution_options(isolation_level="AUTOCOMMIT")
+                    await connection.execute(text("SELECT set_config('weft.session', :name, false)"), {"name": name})
+                said = [(name, *(await connections[name].execute(text(SESSION))).one()) for name in TURNS]
+        if any(kept != name for name, kept, _ in said) or len({(name, pid) for name, _, pid in said}) > 2:
+            raise Unavailable(SHARED)
 
     async def answers(self) -> bool:
         """Whether the database can be read now."""

@@ -101,7 +101,9 @@ class UnknownRevision(Exception):  # noqa: N818 - it says what is
 
 
 async def upgrade(database: Database, revision: str = "head") -> None:
-    """Runs the migrations up to `revision`, if it is not there yet. Raises UnknownRevision."""
+    """Runs the migrations up to `revision`, if it is not there yet. Raises UnknownRevision, and Unavailable for a
+    database that no controller can work with."""
+    await database.check()
     async with database.migrating() as connection:
         await connection.run_sync(_upgrade, revision)
 

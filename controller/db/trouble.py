@@ -18,6 +18,14 @@ POOLED = (
     "directly, or use session mode with {0} in PgBouncer's ignore_startup_parameters"
 )
 
+SHARED = (
+    "a pooler (PgBouncer) is between, in transaction mode, in which sessions are not this controller's own; connect to "
+    "PostgreSQL directly, or set pool_mode = session for this database in PgBouncer"
+)
+
+STRANGE = ("26000", "42P05")
+"""A prepared statement that is not there, or was there before: those of somebody else's session."""
+
 BEATEN = ("40001", "40P01")
 """PostgreSQL: serialization failure, deadlock detected."""
 
@@ -39,6 +47,8 @@ def trouble(error: BaseException) -> Unavailable | None:
     reason = str(orig).partition("\n")[0].partition(": ")[2] or str(orig) or type(orig).__name__
     if "unsupported startup parameter" in str(orig):
         return Unavailable(POOLED.format(reason))
+    if state in STRANGE or "statement pooling" in str(orig):
+        return Unavailable(SHARED)
     altered = state == "0A000" and "cached" in str(orig)  # another controller has changed the tables
     if state in BEATEN or altered or isinstance(error, StaleDataError):
         return Beaten(reason)
