@@ -37,6 +37,9 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+UNREPEATED = "/api/v1/enrolments"
+"""Its caller is known by the token in the body alone, so that no answer to it is kept."""
+
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -75,6 +78,6 @@ def _describe(app: FastAPI) -> dict[str, Any]:
                 if status >= "400":
                     answer["description"] = _DETAILS.get(status, answer["description"])
                     answer["content"] = content
-            if method == "post" and path.startswith("/api/v1/") and "/agent/" not in path:
+            if method == "post" and path.startswith("/api/v1/") and path != UNREPEATED and "/agent/" not in path:
                 operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
     return schema

@@ -1,6 +1,7 @@
 """What a PostgreSQL URL may say beside user, host and database: libpq's own words (PostgreSQL, section 34.1.2), as its
 tools take them. An option has its effect here, or is refused with the way out; none is passed over."""
 
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ def arguments(url: URL) -> tuple[URL, dict[str, Any]]:
     for name in FILES:
         if name in known:
             _readable(name, known[name])
+    _check(known)
     found: dict[str, Any] = {}
     if known:
         found["dsn"] = f"postgresql://?{urlencode(known)}"
@@ -71,6 +73,34 @@ def _readable(name: str, path: str) -> None:
             file.read(1)
     except OSError as error:
         raise ArgumentError(f"{name}: cannot read {path}: {error.strerror}") from None
+
+
+def _check(said: Mapping[str, str]) -> None:
+    """Raises ArgumentError for a file of certificates or keys that has none, or not those that belong together. The
+    driver would say so too, but not of which file."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    for name in ("sslrootcert", "sslcrl"):
+        if name in said:
+            try:
+                context.load_verify_locations(said[name])
+            except ssl.SSLError:
+                raise ArgumentError(f"{name}: {said[name]} has nothing of the kind in it (PEM)") from None
+    if "sslcert" in said:
+        certificate, key = said["sslcert"], said.get("sslkey")
+        if key is None:
+            raise ArgumentError(f"sslcert={certificate} needs sslkey, the file with its key")
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(certificate)
+        except ssl.SSLError:
+            raise ArgumentError(f"sslcert: {certificate} has no certificate in it (PEM)") from None
+        try:
+            context.load_cert_chain(certificate, key, said.get("sslpassword", ""))
+        except ssl.SSLError as error:
+            if error.reason == "KEY_VALUES_MISMATCH":
+                raise ArgumentError(f"sslkey: {key} is not the key of the certificate in {certificate}") from None
+            raise ArgumentError(f"sslkey: {key} has no private key in it (PEM), or sslpassword is not its") from None
+    elif "sslkey" in said:
+        raise ArgumentError(f"sslkey={said['sslkey']} needs sslcert, the file with its certificate")
 
 
 def _seconds(text: str) -> float:

@@ -105,6 +105,33 @@ def test_what_cannot_be_done_is_refused_by_name(option: str, says: str) -> None:
     assert option.partition("=")[0] in str(refused.value) and says in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"sslrootcert": "junk.pem"}, "sslrootcert: {}/junk.pem has nothing of the kind"),
+        ({"sslrootcert": "empty.pem"}, "sslrootcert: {}/empty.pem has nothing of the kind"),
+        ({"sslrootcert": "."}, "sslrootcert: cannot read {}/.: Is a directory"),
+        ({"sslrootcert": "gone.pem"}, "sslrootcert: cannot read {}/gone.pem: No such file or directory"),
+        ({"sslcrl": "junk.pem"}, "sslcrl: {}/junk.pem has nothing of the kind"),
+        ({"sslcert": "junk.pem", "sslkey": "key.pem"}, "sslcert: {}/junk.pem has no certificate"),
+        ({"sslcert": "root.pem", "sslkey": "junk.pem"}, "sslkey: {}/junk.pem has no private key"),
+        ({"sslcert": "root.pem", "sslkey": "other/key.pem"}, "sslkey: {}/other/key.pem is not the key of"),
+        ({"sslcert": "root.pem"}, "sslcert={}/root.pem needs sslkey"),
+        ({"sslkey": "key.pem"}, "sslkey={}/key.pem needs sslcert"),
+    ],
+)
+def test_a_file_that_is_no_good_is_named(tmp_path: Path, options: dict[str, str], says: str) -> None:
+    (tmp_path / "other").mkdir()
+    certificate(tmp_path)
+    certificate(tmp_path / "other")
+    (tmp_path / "junk.pem").write_text("junk")
+    (tmp_path / "empty.pem").write_text("")
+    said = "&".join(f"{name}={tmp_path}/{file}" for name, file in options.items())
+    with pytest.raises(ArgumentError) as refused:
+        libpq.arguments(make_url(f"postgresql+asyncpg://h/d?sslmode=verify-full&{said}"))
+    assert str(refused.value).startswith(says.format(tmp_path))
+
+
 def test_a_pooler_is_named() -> None:
     """PgBouncer's words for a startup parameter that it does not know."""
     away = trouble(OSError("FATAL: unsupported startup parameter: jit"))

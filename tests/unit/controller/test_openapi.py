@@ -261,3 +261,13 @@ def test_the_description_is_complete(there: dict[bool, Walker]) -> None:
 def test_the_database_is_where_it_was_told(tmp_path: Path) -> None:
     with running(f"sqlite:///{tmp_path}/here.db"):
         assert (tmp_path / "here.db").exists()
+
+
+def test_a_key_is_offered_where_it_counts() -> None:
+    posts = {
+        path: found["post"] for path, found in create_app(Settings()).openapi()["paths"].items() if "post" in found
+    }
+    offered = {
+        path for path, post in posts.items() if "Idempotency-Key" in [p["name"] for p in post.get("parameters", ())]
+    }
+    assert "/api/v1/vcps" in offered and "/api/v1/enrolments" not in offered
