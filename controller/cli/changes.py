@@ -69,11 +69,19 @@ def rollback(generation: Waiting = None) -> None:
         print_change(f"change {number} is rolled back", api.post(path("changes", str(number), "rollback")))
 
 
+def latest(api: Client) -> int:
+    """Return the generation that the latest change made. Raises CheckFailed when there is none."""
+    change = next(iter(api.items(path("changes"), 1)), None)
+    if change is None:
+        raise CheckFailed("nothing was changed yet")
+    return int(change["generation"])
+
+
 def _on_trial(api: Client) -> int:
-    latest = next(iter(api.items(path("changes"), 1)), None)
-    if latest is None or latest["state"] != "on-trial":
+    change = next(iter(api.items(path("changes"), 1)), None)
+    if change is None or change["state"] != "on-trial":
         raise CheckFailed("no change is on trial")
-    return int(latest["generation"])
+    return int(change["generation"])
 
 
 def print_change(what: str, change: Change) -> None:

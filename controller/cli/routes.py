@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import OfEndpoint
+from controller.cli.changes import latest
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.failures import CheckFailed, WrongUsage
@@ -162,7 +163,10 @@ def explain(
     _unreachable(answer)
 
 
-@app.verb("diff", "weft route diff c5\nweft route diff --from 41 --to 42\nweft route diff c5 --from 41 --to 42")
+@app.verb(
+    "diff",
+    "weft route diff c5\nweft route diff --last\nweft route diff c5 --from 41 --to 42",
+)
 def diff(
     peer: Annotated[
         str | None, typer.Argument(metavar="PEER", help="Which PE.", autocompletion=names("cloudlets"))
@@ -171,16 +175,22 @@ def diff(
         int | None, typer.Option("--from", metavar="GENERATION", min=0, help="What the other one is compared with.")
     ] = None,
     later: Annotated[int | None, typer.Option("--to", metavar="GENERATION", min=0, help="The other one.")] = None,
+    last: Annotated[bool, typer.Option("--last", help="The latest change, with what was before.")] = False,
     route_server: OfServer = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many routes, of generations.")] = 1000,
 ) -> None:
     """What PEER was sent, against what the pools and the announcements say. Exit code 1 if they differ.
 
     Or one generation against another: what is different in the pools, and what that means for the routes that are
-    announced now, at all PEs or at PEER."""
-    if (earlier is None) != (later is None) or (peer is None and earlier is None):
-        raise WrongUsage("give a PEER, or --from and --to, or all three")
+    announced now, at all PEs or at PEER. --last shows what the latest change did."""
+    if last and (earlier is not None or later is not None):
+        raise WrongUsage("--last is a --from and a --to: give either")
+    if (earlier is None) != (later is None) or (peer is None and earlier is None and not last):
+        raise WrongUsage("give a PEER, or --last, or --from and --to, or a PEER with either")
     with Client() as api:
+        if last:
+            later = latest(api)
+            earlier = later - 1
         asked = {"peer": peer, "from": earlier, "to": later, "limit": None if earlier is None else limit}
         answer = api.get(path("routes", "diff"), **asked, route_server=route_server)
     if earlier is not None:

@@ -128,8 +128,13 @@ def test_route_diff_between_generations(controller: Controller, weft: Weft) -> N
         assert line in result.out.splitlines()
     assert "rs2: generation 41 is not known here" in result.out and "65000:1:1" in result.out
     assert weft("route", "diff", "--from", "41", "--to", "42", "-o", "json").json == answer
-    for wrong in (["--from", "41"], ["c5", "--to", "42"], []):
+    for wrong in (["--from", "41"], ["c5", "--to", "42"], [], ["--last", "--from", "41", "--to", "42"]):
         assert weft("route", "diff", *wrong).code == 2
+    controller.answers["GET", "/api/v1/changes"] = {"items": [{"generation": 42}], "next": None}
+    assert weft("route", "diff", "--last").code == 0
+    assert dict(controller.last.url.params) == {"from": "41", "to": "42", "limit": "1000"}
+    controller.answers["GET", "/api/v1/changes"] = {"items": [], "next": None}
+    assert weft("route", "diff", "--last").code == 1
 
 
 def test_held_and_release(controller: Controller, weft: Weft) -> None:
