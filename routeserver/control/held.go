@@ -1,8 +1,6 @@
 package control
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -31,21 +29,11 @@ func (s *Server) release(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "not-found", "", fmt.Sprintf("there is no peer %q", peer))
 		return
 	}
-	body, err := read(w, r)
-	if err != nil {
-		s.failWith(w, err)
-		return
-	}
 	var request struct {
 		NLRI string `json:"nlri"`
 	}
-	if len(body) > 0 {
-		d := json.NewDecoder(bytes.NewReader(body))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&request); err != nil {
-			fail(w, http.StatusBadRequest, "invalid", "nlri", `nlri: nothing or a JSON object like {"nlri": "the route, as GET /v1/held has it"} is expected`)
-			return
-		}
+	if !s.readOptional(w, r, &request, "nlri", "the route, as GET /v1/held has it") {
+		return
 	}
 	routes, sources := s.Engine.Release(peer, request.NLRI)
 	if routes+sources == 0 {

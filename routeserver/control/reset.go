@@ -1,8 +1,6 @@
 package control
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -16,21 +14,11 @@ func (s *Server) reset(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "not-found", "", fmt.Sprintf("there is no peer %q", peer))
 		return
 	}
-	body, err := read(w, r)
-	if err != nil {
-		s.failWith(w, err)
-		return
-	}
 	var request struct {
 		Text string `json:"text"`
 	}
-	if len(body) > 0 {
-		d := json.NewDecoder(bytes.NewReader(body))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&request); err != nil {
-			fail(w, http.StatusBadRequest, "invalid", "text", `text: nothing or a JSON object like {"text": "why"} is expected`)
-			return
-		}
+	if !s.readOptional(w, r, &request, "text", "why") {
+		return
 	}
 	if err := session.CheckText(request.Text); err != nil {
 		fail(w, http.StatusBadRequest, "invalid", "text", "text: "+err.Error())

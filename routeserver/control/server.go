@@ -2,6 +2,7 @@
 package control
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
@@ -181,6 +182,26 @@ func reply(w http.ResponseWriter, status int, body any) {
 
 func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+}
+
+// readOptional reads a JSON object that may be missing, with a single field, for which there is an example. It says whether the
+// request can go on; if not, it is answered.
+func (s *Server) readOptional(w http.ResponseWriter, r *http.Request, into any, field, example string) bool {
+	body, err := read(w, r)
+	if err != nil {
+		s.failWith(w, err)
+		return false
+	}
+	if len(body) == 0 {
+		return true
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		fail(w, http.StatusBadRequest, "invalid", field, fmt.Sprintf(`%s: nothing or a JSON object like {"%s": "%s"} is expected`, field, field, example))
+		return false
+	}
+	return true
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {

@@ -56,12 +56,12 @@ type guard struct {
 	offers   map[routeName]time.Time // routes that had been held back, and when they were sent
 	timer    *time.Timer             // for what is held back for some time
 
-	names    map[routeName]struct{} // of suspects and verdicts, by the whole NLRI: no other route needs a digest
-	withheld map[routeName]withheld // in this session; by what neighbours tell routes apart by
+	names  map[routeName]struct{} // of suspects and verdicts, by the whole NLRI: no other route needs a digest
+	absent map[routeName]absence  // in this session; by what neighbours tell routes apart by
 }
 
-// withheld is a route that a peer would have been sent, but for the guard.
-type withheld struct {
+// absence is a route that a peer would have been sent, but for the guard.
+type absence struct {
 	digest digest
 	since  time.Time
 }
@@ -79,7 +79,7 @@ func newGuard(peer string, settle time.Duration) *guard {
 	return &guard{
 		peer: peer, settle: settle, suspects: map[digest]suspect{}, verdicts: map[digest]*verdict{}, sources: map[string]time.Time{},
 		offers: map[routeName]time.Time{},
-		names:  map[routeName]struct{}{}, withheld: map[routeName]withheld{},
+		names:  map[routeName]struct{}{}, absent: map[routeName]absence{},
 	}
 }
 
@@ -155,7 +155,7 @@ func (e *Engine) forgetGuard(peer string) {
 		g.timer.Stop()
 	}
 	if p := e.peers[peer]; p != nil {
-		if len(g.withheld) > 0 {
+		if len(g.absent) > 0 {
 			return // its session is about to end
 		}
 		p.guard = nil

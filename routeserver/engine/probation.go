@@ -20,7 +20,7 @@ func (e *Engine) guarded(p *Peer) {
 		e.forgetGuard(p.Name)
 		return
 	}
-	p.guard, g.withheld = g, map[routeName]withheld{}
+	p.guard, g.absent = g, map[routeName]absence{}
 }
 
 // observe waits until a peer has been written everything that it is to have by now, and for as long after that as it may
@@ -49,7 +49,7 @@ func (e *Engine) settled(p *Peer) {
 	g.search.Survived()
 	trial, found := g.search.Next(func(d digest) bool {
 		s := g.suspects[d]
-		return g.withheld[routeName{s.family, s.family.Identity(s.nlri)}].digest == d
+		return g.absent[routeName{s.family, s.family.Identity(s.nlri)}].digest == d
 	})
 	e.convict(g, found)
 	if len(trial) == 0 {

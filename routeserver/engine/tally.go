@@ -119,7 +119,7 @@ func (e *Engine) accountHeld(a *Account) {
 	}
 	g := a.Session.guard
 	a.Held = map[string]int{}
-	for r, w := range g.withheld {
+	for r, w := range g.absent {
 		a.Out[r.family]--
 		a.Held[g.verdictOn(w.digest)]++
 	}

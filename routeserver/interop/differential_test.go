@@ -93,7 +93,7 @@ func TestDifferential(t *testing.T) {
 			policies.set(members)
 		} else {
 			f := families[random.IntN(len(families))]
-			n := differentialRoute(t, f, pe, random.IntN(8))
+			n := differentialRoute(t, f, pe, random.IntN(8), 16+random.Uint32N(1<<20-16))
 			message := petest.Withdrawal(t, f, []bgp.NLRI{n})
 			if random.IntN(4) == 0 {
 				delete(routes[pe], n.String())
@@ -133,13 +133,15 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
-func differentialRoute(t *testing.T, f bgp.Family, pe, i int) (n bgp.NLRI) {
+// differentialRoute is route i of a PE. The label is no part of its key: another one is another version of the same route, and a
+// withdrawal takes the route back whatever label it has (RFC 8277 section 2.4).
+func differentialRoute(t *testing.T, f bgp.Family, pe, i int, label uint32) (n bgp.NLRI) {
 	t.Helper()
 	rd := bgp.NewRouteDistinguisherTwoOctetAS(65000, uint32(pe+1))
 	prefix := netip.MustParsePrefix(fmt.Sprintf("10.%d.%d.0/24", pe, i))
 	p, err := bgp.NewIPAddrPrefix(prefix)
 	if err == nil && f == bgp.RF_IPv4_VPN {
-		n, err = bgp.NewLabeledVPNIPAddrPrefix(prefix, *bgp.NewMPLSLabelStack(uint32(100 + i)), rd)
+		n, err = bgp.NewLabeledVPNIPAddrPrefix(prefix, *bgp.NewMPLSLabelStack(label), rd)
 	} else if err == nil {
 		n, err = bgp.NewFlowSpecVPN(f, rd, []bgp.FlowSpecComponentInterface{bgp.NewFlowSpecDestinationPrefix(p)})
 	}

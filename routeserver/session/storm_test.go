@@ -24,6 +24,7 @@ type storm struct {
 	update      []byte
 	hanging     []net.Conn
 	established int
+	ready       func() // is called before each connection of rage, if it is there
 }
 
 // blows are what it does instead of a session.
@@ -148,6 +149,9 @@ func (s *storm) knock(n int) {
 // rage opens n sessions, one after the other, and ends them in good order or by tearing the connection down.
 func (s *storm) rage(n int) {
 	for i := range n {
+		if s.ready != nil {
+			s.ready()
+		}
 		c := s.dial()
 		if c == nil {
 			return

@@ -12,9 +12,9 @@ func (e *Engine) announceGuarded(t *transaction, p *Peer, b *out.Batch, targets 
 	var has, lacks, loses []string // NLRIs that it has in another form, does not have, and is to have no more
 	for _, nlri := range b.NLRIs {
 		id := routeName{b.Family, b.Family.Identity(nlri)}
-		_, absent := g.withheld[id]
+		_, absent := g.absent[id]
 		if d, blocked := e.blocked(p, b, nlri); blocked {
-			g.withheld[id] = withheld{d, now()}
+			g.absent[id] = absence{d, now()}
 			if t != nil {
 				t.held[p.Name]++
 			}
@@ -23,7 +23,7 @@ func (e *Engine) announceGuarded(t *transaction, p *Peer, b *out.Batch, targets 
 			}
 			continue
 		}
-		delete(g.withheld, id)
+		delete(g.absent, id)
 		if known && !absent {
 			has = append(has, nlri)
 		} else {
@@ -72,8 +72,8 @@ func (e *Engine) withdrawGuarded(t *transaction, p *Peer, b *out.Batch) {
 	var has []string
 	for _, nlri := range b.NLRIs {
 		id := routeName{b.Family, b.Family.Identity(nlri)}
-		if _, absent := p.guard.withheld[id]; absent {
-			delete(p.guard.withheld, id)
+		if _, absent := p.guard.absent[id]; absent {
+			delete(p.guard.absent, id)
 		} else {
 			has = append(has, nlri)
 		}
@@ -102,10 +102,10 @@ func (e *Engine) offer(p *Peer, s routeName) {
 
 // heldBack says why a peer was not sent a route that it would have been sent; nil: it was.
 func (e *Engine) heldBack(p *Peer, g *rib.Group, nlri string) *HeldBack {
-	if p.guard == nil || len(p.guard.withheld) == 0 {
+	if p.guard == nil || len(p.guard.absent) == 0 {
 		return nil
 	}
-	w, held := p.guard.withheld[routeName{g.Family, g.Family.Identity(nlri)}]
+	w, held := p.guard.absent[routeName{g.Family, g.Family.Identity(nlri)}]
 	if !held {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (e *Engine) heldBack(p *Peer, g *rib.Group, nlri string) *HeldBack {
 
 // split parts a group's NLRIs into those that a peer was sent and those that are held back from it.
 func (e *Engine) split(p *Peer, g *rib.Group, nlris []string) (sent, held []string) {
-	if p == nil || p.guard == nil || len(p.guard.withheld) == 0 {
+	if p == nil || p.guard == nil || len(p.guard.absent) == 0 {
 		return nlris, nil
 	}
 	for _, nlri := range nlris {
