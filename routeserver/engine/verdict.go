@@ -23,7 +23,7 @@ func (e *Engine) convict(g *guard, found []digest) {
 		v.until = v.since.Add(e.HoldBack << min(v.times, maxDoublings))
 		v.times++
 		e.tally(g.peer).Poisons++
-		e.Events.AddOften("poison-route", g.peer, v.announcer, fmt.Sprintf(
+		e.Events.Add("poison-route", g.peer, fmt.Sprintf( // each names its route; a verdict costs a session, so they are few
 			"%s %s of endpoint %s, announced by %s, is held back from %s until %s, which ended its session for it: %s",
 			v.family, v.family.Text(v.nlri), v.endpoint, v.announcer, g.peer, v.until.UTC().Format(time.RFC3339), v.why))
 		e.bar(g, v.announcer)
