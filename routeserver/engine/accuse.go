@@ -178,7 +178,8 @@ func (e *Engine) suspect(p *Peer, list []recent, how manner) {
 	}
 	var found []digest
 	if g.search == nil {
-		g.search, found = poison.Open(suspects, apart)
+		list, unlike := e.likeliestLast(p, suspects)
+		g.search, found = poison.Open(list, unlike, apart)
 	} else {
 		found = g.search.Ended(suspects, apart)
 	}

@@ -25,10 +25,15 @@ type set[K comparable] struct {
 	implied bool    // that half is guilty if this one is not
 }
 
-// Open begins a search. Suspects are in the order in which they were sent, the last one the likeliest. apart says that no
-// two of them shared a message; if they did, it may be the message that the neighbour does not bear, and none of the routes.
-func Open[K comparable](suspects []K, apart bool) (c *Case[K], found []K) {
+// Open begins a search. The last suspect is the likeliest one, and the last few, as many as unlike says, are unlike all that the
+// neighbour has borne: all others are tried at once first. apart says that no two of them shared a message; if they did, it may
+// be the message that the neighbour does not bear, and none of the routes.
+func Open[K comparable](suspects []K, unlike int, apart bool) (c *Case[K], found []K) {
 	c = &Case[K]{held: map[K]struct{}{}, cleared: map[K]struct{}{}, apart: apart || len(suspects) == 1}
+	if 0 < unlike && unlike < len(suspects) {
+		c.part(&set[K]{routes: suspects, guilty: c.apart}, len(suspects)-unlike)
+		return c, nil
+	}
 	return c, c.accuse(suspects, c.apart)
 }
 
@@ -105,12 +110,16 @@ func (c *Case[K]) divide(s *set[K]) (found []K) {
 		c.found++
 		return s.routes
 	}
-	middle := (len(s.routes) + 1) / 2
-	older, newer := &set[K]{routes: s.routes[:middle:middle]}, &set[K]{routes: s.routes[middle:]}
+	c.part(s, (len(s.routes)+1)/2)
+	return nil
+}
+
+// part puts the two parts of a set in front, the first n routes to be tried before the others.
+func (c *Case[K]) part(s *set[K], n int) {
+	older, newer := &set[K]{routes: s.routes[:n:n]}, &set[K]{routes: s.routes[n:]}
 	older.other, older.implied = newer, s.guilty
 	c.push(newer)
 	c.push(older)
-	return nil
 }
 
 // Next gives the routes to be tried now, and those that are found without a trial. present says whether a route would be

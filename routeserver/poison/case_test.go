@@ -21,7 +21,7 @@ func all(int) bool { return true }
 // search plays a whole search: n routes are sent at first, and others as the case says.
 func search(n *neighbour, routes []int, apart bool) (found []int) {
 	n.sessions = 1
-	c, found := Open(routes, apart)
+	c, found := Open(routes, 0, apart)
 	n.has = map[int]bool{}
 	for range 100 * len(routes) {
 		trial, more := c.Next(all)
@@ -95,7 +95,7 @@ func TestTheLastRouteCostsOneSession(t *testing.T) {
 // TestRoutesThatAreBorneOneByOne: nobody is found where the neighbour only minds them in one message, and that is said.
 func TestRoutesThatAreBorneOneByOne(t *testing.T) {
 	for _, size := range []int{2, 3, 7, 64} {
-		c, found := Open(numbers(size), false)
+		c, found := Open(numbers(size), 0, false)
 		for c.Open() {
 			trial, more := c.Next(all)
 			if found = append(found, more...); len(trial) > 0 {
@@ -106,14 +106,14 @@ func TestRoutesThatAreBorneOneByOne(t *testing.T) {
 			t.Errorf("of %d routes %v were found, %d held; together: %v", size, found, c.Held(), c.Together())
 		}
 	}
-	if c, _ := Open([]int{1}, false); c.Together() {
+	if c, _ := Open([]int{1}, 0, false); c.Together() {
 		t.Error("a single route is no combination")
 	}
 }
 
 // TestWhatIsGoneIsNoSuspect: routes that are withdrawn during the search are not tried, and what is left proves nothing.
 func TestWhatIsGoneIsNoSuspect(t *testing.T) {
-	c, _ := Open(numbers(8), true)
+	c, _ := Open(numbers(8), 0, true)
 	trial, found := c.Next(func(k int) bool { return k == 2 || k == 6 })
 	if fmt.Sprint(trial, found) != "[2] []" {
 		t.Fatalf("%v is tried, %v found", trial, found)
@@ -131,7 +131,7 @@ func TestWhatIsGoneIsNoSuspect(t *testing.T) {
 // TestAnotherRouteDuringATrial: the session may have ended for a route that came meanwhile, and both are tried by themselves.
 func TestAnotherRouteDuringATrial(t *testing.T) {
 	for _, poison := range []int{0, 9} {
-		c, _ := Open(numbers(2), true)
+		c, _ := Open(numbers(2), 0, true)
 		trial, _ := c.Next(all)
 		if fmt.Sprint(trial) != "[0]" {
 			t.Fatalf("%v is tried", trial)
@@ -155,7 +155,7 @@ func TestAnotherRouteDuringATrial(t *testing.T) {
 }
 
 func TestAnInterruptedTrialSaysNothing(t *testing.T) {
-	c, _ := Open(numbers(2), true)
+	c, _ := Open(numbers(2), 0, true)
 	first, _ := c.Next(all)
 	c.Interrupted()
 	if !c.Holds(first[0]) || c.Trying() != 0 {
@@ -168,7 +168,7 @@ func TestAnInterruptedTrialSaysNothing(t *testing.T) {
 
 // TestTheBaseIsSuspectedLast: what a search has cleared is not suspected again as long as there is something else.
 func TestTheBaseIsSuspectedLast(t *testing.T) {
-	c, _ := Open(numbers(2), false)
+	c, _ := Open(numbers(2), 0, false)
 	c.Next(all)
 	c.Survived() // 0
 	if found := c.Ended([]int{0, 7}, false); fmt.Sprint(found) != "[7]" {
@@ -176,5 +176,33 @@ func TestTheBaseIsSuspectedLast(t *testing.T) {
 	}
 	if found := c.Ended([]int{0}, true); fmt.Sprint(found) != "[0]" {
 		t.Errorf("%v was found of what was cleared", found)
+	}
+}
+
+// TestARouteUnlikeAllOthersCostsOneSession, if the others are borne; and a search that was misled finds the poison all the same.
+func TestARouteUnlikeAllOthersCostsOneSession(t *testing.T) {
+	for _, size := range []int{2, 3, 10, 300} {
+		for _, poison := range []int{size - 1, 0} {
+			c, found := Open(numbers(size), 1, true)
+			sessions, trials := 1, 0
+			for c.Open() {
+				trial, more := c.Next(all)
+				if found = append(found, more...); len(trial) == 0 {
+					break
+				}
+				if trials++; slices.Contains(trial, poison) {
+					sessions++
+					found = append(found, c.Ended(trial, true)...)
+				} else {
+					c.Survived()
+				}
+			}
+			if fmt.Sprint(found) != fmt.Sprint([]int{poison}) || c.Held() > 0 {
+				t.Errorf("of %d routes %v were found, not %d", size, found, poison)
+			}
+			if poison == size-1 && (sessions != 1 || trials != 1) {
+				t.Errorf("of %d routes one was found after %d sessions and %d trials", size, sessions, trials)
+			}
+		}
 	}
 }
