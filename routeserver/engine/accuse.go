@@ -16,6 +16,10 @@ import (
 // again is for how long it is remembered what had been sent when a session broke.
 const again = 10 * time.Minute
 
+// breaks bounds the time from a route that a peer does not bear to the end of its connection without a NOTIFICATION. Links
+// that fail end connections too, and with more time a healthy route that happens to be sent before two of these is held back.
+const breaks = time.Second
+
 // hintLength is how much of a message a NOTIFICATION has to quote to say which one is meant.
 const hintLength = 4
 
@@ -62,7 +66,11 @@ func (e *Engine) accuse(p *Peer, why string) {
 	if g == nil {
 		g = newGuard(p.Name, e.Settle)
 	}
-	list := e.recently(p, now().Add(-g.settle), how == refused)
+	settle := g.settle
+	if how == broken {
+		settle = min(settle, breaks)
+	}
+	list := e.recently(p, now().Add(-settle), how == refused)
 	if how == broken && (g.search == nil || !g.search.Open()) {
 		if list = g.broken(list); list == nil {
 			e.guards[p.Name] = g

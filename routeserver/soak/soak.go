@@ -179,7 +179,8 @@ func (c *Churn) audit(ctx context.Context) error {
 			break
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("all is quiet for two minutes, but %s", odd)
+			held, err := c.call("GET", "/v1/held", nil)
+			return errors.Join(fmt.Errorf("all is quiet for two minutes, but %s; held back: %s", odd, held), err)
 		}
 		select {
 		case <-ctx.Done():
