@@ -161,7 +161,7 @@ simulate: build ## growth to 100,000 cloudlets and a million devices, simulated;
 .PHONY: fuzz nightly
 fuzz: | $(GO) ## everything that reads what others wrote, TIME=10m in total for all targets
 	./tests/fuzz $(or $(TIME),10m)
-nightly: build ## a million random steps against the second model, fuzzing, the drivers' rules and soak; STEPS= SEED= FUZZ= MINUTES=
+nightly: build ## a million random steps against the second model, fuzzing, the drivers' rules, soak and siege; STEPS= SEED= FUZZ= MINUTES=
 	./tests/nightly
 
 .PHONY: fresh
@@ -172,6 +172,11 @@ fresh: ## both commands in a bare Debian root of their own, one hour or two; REL
 soak: $(BIN)/weft-routeserver ## one route server under churn, memory flat and no route astray; docs/soak.md; MINUTES=30
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/soak) ./soak
 	$(BIN)/soak -minutes $(or $(MINUTES),30) -output $(B)/soak.json -page docs/soak.md
+
+.PHONY: siege
+siege: build ## a region besieged by strangers, a hostile PE, agent and device at once, MINUTES=10; nobody else may notice; docs/siege.md
+	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/hostile-pe) ./hostile
+	$(PY) -m lab.siege --minutes $(or $(MINUTES),10) $(SIEGE) --output $(B)/siege.json --document docs/siege.md
 
 clean: ## removes build/ (after lab-down)
 	rm -rf $(B)

@@ -23,7 +23,7 @@ All the time besides: one PE asks for everything twenty times and then takes not
 lengths that do not add up, half messages, malformed attributes) and loses its session, up to once a second; one is hostile
 within the protocol's rules: it announces routes with 3,000 bytes of communities each, asks for everything 4,000 times and
 reads none of it, announces and withdraws a route 500 times, withdraws 12,800 routes that it never had, and opens and ends
-20 sessions, in turn.
+20 sessions, in turn. A PE of ill will in a whole region is [siege.md](siege.md)'s.
 
 Checked: every announcement that a PE gets, for its pool and for the route target, which has to be the PE's own (%d
 announcements); no session ends that should not; and once a minute, when everything has settled, that every PE holds exactly

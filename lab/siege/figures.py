@@ -1,0 +1,75 @@
+"""What one phase has measured. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+from lab.siege.gauges import Gauge
+
+
+@dataclass(frozen=True)
+class Pings:
+    """Of one device to another: how many it sent, how many were lost, and the round trip at p99 in ms."""
+
+    sent: int
+    lost: int
+    p99_ms: float
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Of one caller: how many requests, how many without a good answer, seconds at p50, p99 and most, and how many
+    answers of each status (0: none came)."""
+
+    sent: int
+    failed: int
+    p50: float
+    p99: float
+    most: float
+    statuses: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One phase. `deeds` are what people of good will did, `missing` events of that which nobody finds, `failed` what
+    did not work for them. `leases` are new clients of theirs, `unleased` those of whom the controller knows nothing,
+    `resets` BGP sessions of theirs that ended. `events`: how many there are of each type, of all. `database`: by how
+    many bytes it grew. `attacks`: what each attacker counted, `gone`: who ended before being asked to."""
+
+    seconds: float
+    pings: Mapping[str, Pings]
+    calls: Mapping[str, Calls]
+    joins: Calls
+    gauges: Mapping[str, Gauge]
+    load: float
+    deeds: int
+    missing: Sequence[str]
+    failed: Sequence[str]
+    leases: int
+    unleased: Sequence[str]
+    resets: Sequence[str]
+    events: Mapping[str, int]
+    database: int
+    attacks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    gone: Sequence[str] = ()
+
+
+def calls(asked: Sequence[tuple[float, float, int]]) -> Calls:
+    """The sum of requests: when, seconds, status."""
+    took = [seconds for _, seconds, _ in asked]
+    statuses = dict(Counter(status for _, _, status in asked))
+    failed = sum(not 200 <= status < 300 for _, _, status in asked)
+    return Calls(len(asked), failed, quantile(took, 50), quantile(took, 99), max(took, default=0.0), statuses)
+
+
+def quantile(values: Sequence[float], percent: float) -> float:
+    """The smallest value that so many percent are not above; 0 of none."""
+    return sorted(values)[max(0, ceil(len(values) * percent / 100) - 1)] if values else 0.0
+
+
+def missing(deeds: Sequence[tuple[str, str]], events: Sequence[tuple[str, str]]) -> list[str]:
+    """Deeds that have fewer events than times they were done."""
+    left = Counter(deeds) - Counter(events)
+    return [f"{count} of {type} {subject}" for (type, subject), count in sorted(left.items())]

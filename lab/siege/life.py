@@ -1,0 +1,122 @@
+"""What people and devices of good will do while a phase lasts, and what has to be known of it afterwards."""
+
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from lab.errors import LabError
+from lab.region import Region
+from lab.rest import Rest
+
+PAUSE = 1.0
+"""Seconds between two deeds."""
+
+POOL, MEMBER = "green", "c1-lan"
+NEWCOMERS = ("m1", "m2")
+"""The devices at whose wires new ones ask for a lease; the second has the hostile device on its LAN."""
+
+PHONE = "phone0"
+"""The interface of a new one."""
+
+Deed = tuple[str, str]
+"""An event that has to be there: its type and its subject."""
+
+
+class Life:
+    """Rounds of deeds from entry to exit, in a thread of its own: a join and a leave, a device that is registered and
+    forgotten, new DHCP clients on two LANs. `deeds` are events that have to be there, `leased` MACs that hold a
+    lease, `failed` what did not work, and `seconds` how long each join and leave took."""
+
+    def __init__(self, region: Region) -> None:
+        self._region, self._number = region, int(time.time())
+        self.deeds: list[Deed] = []
+        self.leased: list[str] = []
+        self.failed: list[str] = []
+        self.seconds: list[float] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._live)
+
+    def _live(self) -> None:
+        with Rest(timeout=60) as rest:
+            while not self._over.is_set():
+                for deed in (self._join, self._leave, self._register, self._forget):
+                    self._try(lambda deed=deed: deed(rest))  # type: ignore[misc]
+                for newcomer in NEWCOMERS:
+                    self._try(lambda at=newcomer: self._lease(at))  # type: ignore[misc]
+                self._number += 1
+
+    def _try(self, deed: Callable[[], None]) -> None:
+        try:
+            deed()
+        except LabError as error:
+            self.failed.append(str(error))
+        self._over.wait(PAUSE)
+
+    def _join(self, rest: Rest) -> None:
+        began = time.monotonic()
+        rest.post(f"/vcps/{POOL}/members", {"endpoint": MEMBER})
+        self.seconds.append(time.monotonic() - began)
+        self.deeds.append(("member-joined", MEMBER))
+
+    def _leave(self, rest: Rest) -> None:
+        began = time.monotonic()
+        rest.delete(f"/vcps/{POOL}/members/{MEMBER}")
+        self.seconds.append(time.monotonic() - began)
+        self.deeds.append(("member-left", MEMBER))
+
+    def _register(self, rest: Rest) -> None:
+        rest.post("/devices", {"name": self._device, "mac": f"02:00:5f{self._mac}"})
+        self.deeds.append(("device-registered", self._device))
+
+    def _forget(self, rest: Rest) -> None:
+        rest.delete(f"/devices/{self._device}")
+        self.deeds.append(("device-forgotten", self._device))
+
+    def _lease(self, at: str) -> None:
+        """A client that was never seen asks for an address, and keeps it to itself."""
+        mac = f"02:00:6{NEWCOMERS.index(at)}{self._mac}"
+        link = [
+            "ip",
+            "link",
+            "add",
+            "link",
+            "eth0",
+            "name",
+            PHONE,
+            "address",
+            mac,
+            "up",
+            "type",
+            "macvlan",
+            "mode",
+            "bridge",
+        ]
+        self._region.execute(at, link, check=True)
+        try:
+            words = ["udhcpc", "-f", "-n", "-q", "-i", PHONE, "-s", "/bin/true", "-t", "10", "-T", "1"]
+            if self._region.execute(at, words).returncode:
+                raise LabError(f"a new client beside {at} got no lease in 10 s")
+        finally:
+            self._region.execute(at, ["ip", "link", "delete", PHONE])
+        self.leased.append(mac)
+
+    @property
+    def _device(self) -> str:
+        return f"phone-{self._number}"
+
+    @property
+    def _mac(self) -> str:
+        digits = f"{self._number:08x}"
+        return "".join(f":{digits[at : at + 2]}" for at in (2, 4, 6))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()

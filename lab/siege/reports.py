@@ -1,0 +1,95 @@
+"""What a hostile agent with good credentials reports: of a right form, of a wrong one, large, and never twice the same.
+Pure."""
+
+import json
+from collections.abc import Iterator
+from itertools import count, cycle, product
+from typing import Any
+
+from lab.siege.bodies import SHAPES, twisted
+
+ROUTES = (
+    *("reports", "session-keys", "certificate", "neighbours", "moves", "access", "sightings"),
+    *("leases", "leases/exchange", "leases/release"),
+)
+"""Where agents may post, below `/api/v1/agent/`."""
+
+LARGE = 3_000_000
+"""Octets of a body, of the 4 MiB that an agent's may have."""
+
+Post = tuple[str, str, bytes]
+"""What it is, where it goes, and the body."""
+
+
+def alternating(cloudlet: str, endpoint: str) -> Iterator[Post]:
+    """Reports with another problem, tunnel and session state each time."""
+    for number in count():
+        problem = f"problem {number} of one kind, then of another" if number % 2 else ""
+        yield "alternating reports", "reports", json.dumps(_report(cloudlet, endpoint, [problem] * 3)).encode()
+
+
+def large(cloudlet: str, endpoint: str) -> Iterator[Post]:
+    """Reports of 3 MB of the right form, and sightings, measurements and keys by the thousand."""
+    for number in count():
+        problems = [f"{number} {at} " + "x" * 180 for at in range(LARGE // 200)]
+        yield "large reports", "reports", json.dumps(_report(cloudlet, endpoint, problems)).encode()
+        seen = [
+            {"endpoint": endpoint, "address": f"10.13.{at % 4}.{at % 250 + 1}", "how": "packet", "count": 1 + number}
+            for at in range(500)
+        ]
+        yield "many sightings", "sightings", json.dumps({"cloudlet": cloudlet, "sightings": seen}).encode()
+        rounds = [
+            {
+                "number": number * 1000 + at,
+                "neighbour": f"c{at % 9}",
+                "age": 0,
+                "method": "icmp",
+                "sent": 5,
+                "received": 0,
+            }
+            for at in range(1000)
+        ]
+        report = {"cloudlet": cloudlet, "run": f"run-{number}", "measurements": rounds}
+        yield "many measurements", "neighbours", json.dumps(report).encode()
+        keys = {"cloudlet": cloudlet, "held": None, "seen": {f"rs{at}": "x" * 40 for at in range(LARGE // 60)}}
+        yield "many keys", "session-keys", json.dumps(keys).encode()
+
+
+def misshapen() -> Iterator[Post]:
+    """The worst shapes of JSON, on every route."""
+    for shape, route in cycle(product(SHAPES.values(), ROUTES)):
+        yield "bodies of the worst shapes", route, shape(LARGE if route == "reports" else 200_000)
+
+
+def odd(cloudlet: str, endpoint: str) -> Iterator[Post]:
+    """Messages with something odd in one field, on every route."""
+    messages: dict[str, dict[str, Any]] = {
+        "reports": _report(cloudlet, endpoint, []),
+        "session-keys": {"cloudlet": cloudlet, "held": None, "seen": {}},
+        "certificate": {"csr": "x"},
+        "neighbours": {"cloudlet": cloudlet, "run": "a", "dropped": 0, "measurements": []},
+        "moves": {"cloudlet": cloudlet, "progress": [], "machines": []},
+        "access": {"cloudlet": cloudlet, "lans": [], "counters": []},
+        "sightings": {"cloudlet": cloudlet, "sightings": []},
+        "leases": {"endpoint": endpoint, "mac": "02:00:5e:00:13:01", "client_id": None, "hostname": None},
+        "leases/exchange": {"endpoint": endpoint, "run": "a", "number": 1},
+        "leases/release": {"endpoint": endpoint, "address": "10.13.0.2", "mac": "02:00:5e:00:13:01"},
+    }
+    bodies = {route: twisted(message) for route, message in messages.items()}
+    for route in cycle(ROUTES):
+        yield "odd fields", route, next(bodies[route])
+
+
+def _report(cloudlet: str, endpoint: str, problems: list[str]) -> dict[str, Any]:
+    return {
+        "cloudlet": cloudlet,
+        "version": 1,
+        "generation": 1,
+        "agent_version": "0",
+        "endpoints": [
+            {"endpoint": endpoint, "bridge": "b", "ports": [], "tunnels": [], "routes": [], "problems": problems}
+        ],
+        "speakers": [{"name": "rs1", "state": problems[0] if problems else "idle"}],
+        "resident_bytes": 1,
+        "cpu_seconds": 1.0,
+    }

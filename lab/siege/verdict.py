@@ -1,0 +1,47 @@
+"""What of a siege may not be. Pure."""
+
+from collections.abc import Iterator
+
+from lab.siege.figures import Figures
+
+ANSWER = 1.0
+"""Seconds in which the controller answers 99 of 100 requests of good will."""
+
+BUDGET = 256 << 20
+"""Bytes that one PE's routes may take of a route server (`--max-bytes`)."""
+
+COLLECTED = 1.5
+"""The garbage collector lets the heap grow by half before it looks."""
+
+
+def wrong(base: Figures, siege: Figures) -> list[str]:
+    """Sentences; none: nobody has noticed the siege."""
+    return [
+        *(f"before the siege: {text}" for text in _noticed(base)),
+        *_noticed(siege),
+        *(f"the attack {name} ended too early: {siege.attacks.get(name)}" for name in siege.gone),
+        *(f"{name} has a defect: {text}" for name, done in siege.attacks.items() for text in done if "defect" in text),
+        *(f"{name} attacked nobody" for name, done in siege.attacks.items() if not done),
+    ]
+
+
+def _noticed(one: Figures) -> Iterator[str]:
+    for pair, pings in one.pings.items():
+        if pings.lost or not pings.sent:
+            yield f"{pings.lost} of {pings.sent} pings {pair} were lost"
+    for name, calls in one.calls.items():
+        if calls.p99 >= ANSWER:
+            yield f"99 of 100 requests of {name} took {calls.p99:.2f} s, not less than {ANSWER:g} s"
+        if calls.failed or not calls.sent:
+            yield f"{calls.failed} of {calls.sent} requests of {name} had no good answer: {dict(calls.statuses)}"
+    for name, gauge in one.gauges.items():
+        if gauge.restarted:
+            yield f"{name} died"
+        if name.startswith("rs") and gauge.most_bytes - gauge.first_bytes > BUDGET * COLLECTED:
+            yield f"{name} grew by {(gauge.most_bytes - gauge.first_bytes) >> 20} MiB, more than one PE may cost"
+    yield from (f"this event is missing: {text}" for text in one.missing)
+    yield from (f"this lease is missing: {text}" for text in one.unleased)
+    yield from (f"a session of good will ended: {text}" for text in one.resets)
+    yield from one.failed
+    if not one.deeds:
+        yield "nobody did anything"
