@@ -165,7 +165,7 @@ nightly: build ## a million random steps against the second model, fuzzing, the 
 	./tests/nightly
 
 .PHONY: fresh
-fresh: ## both commands in a bare Debian root of their own, one hour or two; RELEASE=bookworm|trixie COMMANDS="demo test" KEEP=1
+fresh: ## both commands in a bare Debian root of their own; RELEASE=bookworm|trixie COMMANDS="demo test" KEEP=1
 	./tests/fresh $(or $(RELEASE),bookworm) $(COMMANDS)
 
 .PHONY: soak

@@ -6,7 +6,6 @@ trip that distance alone costs; and for every leave, whether a frame of the leav
 
 import argparse
 import json
-import math
 import os
 import statistics
 import sys
@@ -20,6 +19,7 @@ from lab.demo.verdict import Verdict
 from lab.errors import LabError
 from lab.membership import JoinTiming, LeaveTiming, timed_join, timed_leave
 from lab.paths import ROOT
+from lab.percentile import percentile
 from lab.program import run
 from lab.region import Region
 from lab.rest import Rest
@@ -57,12 +57,6 @@ class Series:
             "frames_seen_before_reply": sum(timing.frames - timing.late_frames for timing in self.leaves),
             "frames_after_reply": sum(timing.late_frames for timing in self.leaves),
         }
-
-
-def percentile(values: Sequence[float], percent: float) -> float:
-    """The smallest value that at least `percent` of all do not exceed (nearest rank)."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 
 
 def measure(stage: Stage, series: Series) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from lab import work
-from lab.bench_join import percentile
 from lab.errors import LabError
 from lab.faults import census
 from lab.guests.build import build
 from lab.paths import GUESTS, LAB, ROOT
+from lab.percentile import percentile
 from lab.program import run
 from lab.region import Region
 from lab.rest import Json, Rest

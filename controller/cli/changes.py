@@ -71,17 +71,21 @@ def rollback(generation: Waiting = None) -> None:
 
 def latest(api: Client) -> int:
     """Return the generation that the latest change made. Raises CheckFailed when there is none."""
-    change = next(iter(api.items(path("changes"), 1)), None)
+    change = _latest(api)
     if change is None:
         raise CheckFailed("nothing was changed yet")
     return int(change["generation"])
 
 
 def _on_trial(api: Client) -> int:
-    change = next(iter(api.items(path("changes"), 1)), None)
+    change = _latest(api)
     if change is None or change["state"] != "on-trial":
         raise CheckFailed("no change is on trial")
     return int(change["generation"])
+
+
+def _latest(api: Client) -> Change | None:
+    return next(iter(api.items(path("changes"), 1)), None)
 
 
 def print_change(what: str, change: Change) -> None:

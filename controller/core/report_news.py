@@ -1,4 +1,4 @@
-"""What an agent's report says that the one before it did not, as events. Pure."""
+"""The events of an agent's report: news that the report before it did not have. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

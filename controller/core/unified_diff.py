@@ -1,4 +1,4 @@
-"""What changed from one text to another, as `diff -u` says it, at a cost that grows as the texts do. Pure.
+"""The difference of two texts, as `diff -u` says it, at a cost that grows as the texts do. Pure.
 
 `difflib` alone takes minutes for texts of a few lines that are there again and again. Here the lines that both texts
 have once are found first, as Bram Cohen's "patience diff" does, and `difflib` compares what is between two of them.

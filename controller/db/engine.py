@@ -36,7 +36,7 @@ ATTEMPTS = 5
 LAST = "weft.last"
 
 SESSION = "SELECT current_setting('weft.session', true), pg_backend_pid()"
-"""What was said in the transaction before, and the server's process: each connection has its own of both."""
+"""The setting of the transaction before, and the server's process: each connection has its own of both."""
 TURNS = ("one", "two", "two", "one", "one", "two")
 """The order in which two connections are asked: a pooler that hands out two sessions in turn is found by it too."""
 

@@ -45,10 +45,8 @@ class Bed:
         """Built, and removed at the end."""
         region = Region.load(TOPOLOGY)
         with region.occupied(), Rest(timeout=60) as rest:
-            region.build(print)
-            region.enrol(print)
-            region.apply_policy(print)
-            region.lease(print)
+            for phase in (region.build, region.enrol, region.apply_policy, region.lease):
+                phase(print)
             rest.post("/vcps", {"name": "green", "flavour": "vpls"})
             bed = cls(region, rest)
             for source, target in PINGS:

@@ -1,11 +1,11 @@
-"""What one phase has measured. Pure."""
+"""The figures of one phase. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from typing import Any
 
+from lab.percentile import percentile
 from lab.siege.gauges import Gauge
 
 
@@ -61,12 +61,8 @@ def calls(asked: Sequence[tuple[float, float, int]]) -> Calls:
     took = [seconds for _, seconds, _ in asked]
     statuses = dict(Counter(status for _, _, status in asked))
     failed = sum(not 200 <= status < 300 for _, _, status in asked)
-    return Calls(len(asked), failed, quantile(took, 50), quantile(took, 99), max(took, default=0.0), statuses)
-
-
-def quantile(values: Sequence[float], percent: float) -> float:
-    """The smallest value that so many percent are not above; 0 of none."""
-    return sorted(values)[max(0, ceil(len(values) * percent / 100) - 1)] if values else 0.0
+    took = took or [0.0]
+    return Calls(len(asked), failed, percentile(took, 50), percentile(took, 99), max(took), statuses)
 
 
 def missing(deeds: Sequence[tuple[str, str]], events: Sequence[tuple[str, str]]) -> list[str]:

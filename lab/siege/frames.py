@@ -15,7 +15,7 @@ SOLICIT, REQUEST6, DECLINE6, CONFIRM = 1, 3, 9, 4
 SERVERS6 = IPv6Address("ff02::1:2")
 
 Frame = tuple[str, bytes]
-"""What it is, and its octets."""
+"""A frame's name, and its octets."""
 
 
 def ethernet(source: bytes, kind: int, payload: bytes, to: bytes = BROADCAST) -> bytes:

@@ -5,8 +5,6 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from lab.process import Process
 
@@ -25,7 +23,7 @@ class Gauge:
 
 
 class Gauges:
-    """Samples from entry to exit."""
+    """Samples, from when it is made."""
 
     def __init__(self, processes: Mapping[str, Process]) -> None:
         self._processes = processes
@@ -33,8 +31,6 @@ class Gauges:
         self._cpu = {name: process.cpu_seconds() for name, process in processes.items()}
         self._first = {name: process.resident_bytes() for name, process in processes.items()}
         self._most = dict(self._first)
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
         self.load = 0.0
 
     def found(self) -> dict[str, Gauge]:
@@ -49,20 +45,11 @@ class Gauges:
             for name, process in self._processes.items()
         }
 
-    def _sample(self) -> None:
-        while not self._over.is_set():
+    def sample(self, over: threading.Event) -> None:
+        """Sample until `over` is set."""
+        while not over.is_set():
             began = time.monotonic()
             for name, process in self._processes.items():
                 self._most[name] = max(self._most[name], process.resident_bytes())
             self.load = max(self.load, os.getloadavg()[0])
-            self._over.wait(max(0.0, PAUSE - (time.monotonic() - began)))
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-        self._thread.join()
+            over.wait(max(0.0, PAUSE - (time.monotonic() - began)))

@@ -1,10 +1,9 @@
-"""What people and devices of good will do while a phase lasts, and what has to be known of it afterwards."""
+"""The deeds of people and devices of good will while a phase lasts, and what has to be known of them afterwards."""
 
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
+from functools import partial
 
 from lab.errors import LabError
 from lab.region import Region
@@ -25,7 +24,7 @@ Deed = tuple[str, str]
 
 
 class Life:
-    """Rounds of deeds from entry to exit, in a thread of its own: a join and a leave, a device that is registered and
+    """Rounds of deeds: a join and a leave, a device that is registered and
     forgotten, new DHCP clients on two LANs. `deeds` are events that have to be there, `leased` MACs that hold a
     lease, `failed` what did not work, and `seconds` how long each join and leave took."""
 
@@ -35,16 +34,16 @@ class Life:
         self.leased: list[str] = []
         self.failed: list[str] = []
         self.seconds: list[float] = []
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._live)
 
-    def _live(self) -> None:
+    def live(self, over: threading.Event) -> None:
+        """Do one deed after the other until `over` is set."""
         with Rest(timeout=60) as rest:
-            while not self._over.is_set():
-                for deed in (self._join, self._leave, self._register, self._forget):
-                    self._try(lambda deed=deed: deed(rest))  # type: ignore[misc]
-                for newcomer in NEWCOMERS:
-                    self._try(lambda at=newcomer: self._lease(at))  # type: ignore[misc]
+            deeds = [partial(deed, rest) for deed in (self._join, self._leave, self._register, self._forget)]
+            deeds += [partial(self._lease, at) for at in NEWCOMERS]
+            while not over.is_set():
+                for deed in deeds:
+                    self._try(deed)
+                    over.wait(PAUSE)
                 self._number += 1
 
     def _try(self, deed: Callable[[], None]) -> None:
@@ -52,7 +51,6 @@ class Life:
             deed()
         except LabError as error:
             self.failed.append(str(error))
-        self._over.wait(PAUSE)
 
     def _join(self, rest: Rest) -> None:
         began = time.monotonic()
@@ -77,22 +75,7 @@ class Life:
     def _lease(self, at: str) -> None:
         """A client that was never seen asks for an address, and keeps it to itself."""
         mac = f"02:00:6{NEWCOMERS.index(at)}{self._mac}"
-        link = [
-            "ip",
-            "link",
-            "add",
-            "link",
-            "eth0",
-            "name",
-            PHONE,
-            "address",
-            mac,
-            "up",
-            "type",
-            "macvlan",
-            "mode",
-            "bridge",
-        ]
+        link = f"ip link add link eth0 name {PHONE} address {mac} up type macvlan mode bridge".split()
         self._region.execute(at, link, check=True)
         try:
             words = ["udhcpc", "-f", "-n", "-q", "-i", PHONE, "-s", "/bin/true", "-t", "10", "-T", "1"]
@@ -110,13 +93,3 @@ class Life:
     def _mac(self) -> str:
         digits = f"{self._number:08x}"
         return "".join(f":{digits[at : at + 2]}" for at in (2, 4, 6))
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-        self._thread.join()

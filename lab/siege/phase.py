@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from lab.paths import LAB
+from lab.percentile import percentile
 from lab.rest import Json
 from lab.siege import figures
 from lab.siege.attack import Attack, program
 from lab.siege.bed import GOOD, PE, PINGS, STRANGERS, Bed
-from lab.siege.figures import Figures, Pings, quantile
+from lab.siege.figures import Figures, Pings
 from lab.siege.gauges import Gauges
 from lab.siege.life import Life
+from lab.siege.meanwhile import meanwhile
 
 DATABASE = LAB / "controller" / "weft.db"
 INTERVAL = 0.1
@@ -39,12 +41,15 @@ def measure(bed: Bed, seconds: float, attacks: Sequence[tuple[str, str, Sequence
             for source, target in PINGS
         }
         began = time.monotonic()
-        with Gauges(running) as gauges, Life(bed.region) as life:
+        gauges, life = Gauges(running), Life(bed.region)
+        with meanwhile(gauges.sample), meanwhile(life.live):
             time.sleep(seconds)
         pings = {}
         for pair, stream in streams.items():
             result = stream.stop()
-            pings[pair] = Pings(result.sent, result.lost, quantile([reply.rtt_ms for reply in result.replies], 99))
+            pings[pair] = Pings(
+                result.sent, result.lost, percentile([reply.rtt_ms for reply in result.replies] or [0.0], 99)
+            )
         took = time.monotonic() - began
         asked = people.end(60)
         gone = [one.name for one in started if not one.runs]

@@ -4,7 +4,14 @@ package byhand
 
 import "encoding/binary"
 
-const typeUpdate = 2
+// Message types (RFC 4271 section 4.1, RFC 2918).
+const (
+	TypeOpen         = 1
+	TypeUpdate       = 2
+	TypeNotification = 3
+	TypeKeepalive    = 4
+	TypeRefresh      = 5
+)
 
 // Message is a whole message of a type (RFC 4271 section 4.1).
 func Message(kind byte, body []byte) []byte {
@@ -27,5 +34,5 @@ func Update(attributes ...[]byte) []byte {
 	for _, a := range attributes {
 		all = append(all, a...)
 	}
-	return Message(typeUpdate, append([]byte{0, 0, byte(len(all) >> 8), byte(len(all))}, all...))
+	return Message(TypeUpdate, append([]byte{0, 0, byte(len(all) >> 8), byte(len(all))}, all...))
 }

@@ -49,6 +49,14 @@ func (e *Ending) manner() manner {
 	return innocent
 }
 
+// within is how long before such an end a route may have been sent that is suspected, of a peer that may take so long.
+func (m manner) within(settle time.Duration) time.Duration {
+	if m == broken {
+		return min(settle, breaks)
+	}
+	return settle
+}
+
 // accuse looks at how a session ended, and decides what the peer is not sent when it is back. It is called before it is
 // forgotten what the peer was sent.
 func (e *Engine) accuse(p *Peer, why string) {
@@ -66,11 +74,7 @@ func (e *Engine) accuse(p *Peer, why string) {
 	if g == nil {
 		g = newGuard(p.Name, e.Settle)
 	}
-	settle := g.settle
-	if how == broken {
-		settle = min(settle, breaks)
-	}
-	list := e.recently(p, now().Add(-settle), how == refused)
+	list := e.recently(p, now().Add(-how.within(g.settle)), how == refused)
 	if how == broken && (g.search == nil || !g.search.Open()) {
 		if list = g.broken(list); list == nil {
 			e.guards[p.Name] = g

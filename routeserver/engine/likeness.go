@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"weft/routeserver/rib"
 	"weft/routeserver/wire"
 )
 
@@ -26,13 +27,14 @@ func (e *Engine) likeliestLast(p *Peer, suspects []digest) (sorted []digest, unl
 		suspected[g.suspects[d].routeName] = true
 	}
 	kinds := map[routeName]string{}
+	forms := map[formKey]string{} // a peer may have many routes, of few forms
 	for _, r := range e.between(p, time.Time{}, now()) {
 		name := r.routeName
 		switch {
 		case suspected[name]:
-			kinds[name] = e.likeness(p, r)
+			kinds[name] = e.likeness(p, r, forms)
 		case r.decided <= after.UnixNano():
-			borne[e.likeness(p, r)] = true
+			borne[e.likeness(p, r, forms)] = true
 		}
 	}
 	var last []digest
@@ -46,30 +48,46 @@ func (e *Engine) likeliestLast(p *Peer, suspects []digest) (sorted []digest, unl
 	return append(sorted, last...), len(last)
 }
 
+// formKey is all that the form of a route follows from: its group has the attributes.
+type formKey struct {
+	group *rib.Group
+	head  string // of an EVPN NLRI: the type and the length
+}
+
 // likeness is the same for routes that differ in what they say and not in their form: in values of attributes that every daemon
-// reads, and in addresses. Attributes that are seldom there count with all their bytes.
-func (e *Engine) likeness(p *Peer, r recent) string {
+// reads, and in addresses. Attributes that are seldom there count with all their bytes. known are those found before.
+func (e *Engine) likeness(p *Peer, r recent, known map[formKey]string) string {
+	key := formKey{group: r.group}
+	if r.family == wire.EVPN && len(r.nlri) > 1 {
+		key.head = r.nlri[:2]
+	}
+	form, found := known[key]
+	if !found {
+		form = e.form(p, r, key.head)
+		known[key] = form
+	}
+	return form
+}
+
+func (e *Engine) form(p *Peer, r recent, head string) string {
 	messages, _ := e.alone(r).Encoded(p.Queue.Kind, 8)
 	if len(messages) == 0 || len(messages[0]) < headOfUpdate {
 		return ""
 	}
-	form := fmt.Appendf(nil, "%d", r.family)
-	if r.family == wire.EVPN && len(r.nlri) > 1 { // the type and the length
-		form = append(form, r.nlri[:2]...)
-	}
+	form := fmt.Appendf(nil, "%d%s", r.family, head)
 	for rest := messages[0][headOfUpdate:]; len(rest) > 3; {
-		head, n := 3, int(rest[2])
+		start, n := 3, int(rest[2])
 		if rest[0]&0x10 != 0 {
-			head, n = 4, int(binary.BigEndian.Uint16(rest[2:]))
+			start, n = 4, int(binary.BigEndian.Uint16(rest[2:]))
 		}
-		if len(rest) < head+n {
+		if len(rest) < start+n {
 			break
 		}
 		form = append(form, rest[0]&^0x10, rest[1])
 		if !ordinary(rest[1]) {
-			form = append(form, rest[head:head+n]...)
+			form = append(form, rest[start:start+n]...)
 		}
-		rest = rest[head+n:]
+		rest = rest[start+n:]
 	}
 	return string(form)
 }

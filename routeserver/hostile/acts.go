@@ -79,7 +79,7 @@ func (p *pe) refresh(ctx context.Context, s *session) {
 	}
 	burst := []byte{}
 	for range 100 {
-		burst = append(burst, byhand.Message(typeRefresh, []byte{0, 25, 0, 70})...)
+		burst = append(burst, byhand.Message(byhand.TypeRefresh, []byte{0, 25, 0, 70})...)
 	}
 	for s.say(burst) {
 		p.done.add("ROUTE-REFRESH sent", 100)
@@ -146,8 +146,8 @@ func (p *pe) garbage(ctx context.Context, s *session) {
 	good := p.mac(rand.IntN(p.macs), nil)
 	bad := [][]byte{
 		noise, byhand.Message(byte(rand.IntN(8)), noise), good[:rand.IntN(len(good))],
-		byhand.Update(noise), byhand.Update(byhand.Attribute(0x80, 14, noise)), byhand.Message(typeUpdate, noise),
-		byhand.Message(typeRefresh, noise[:min(len(noise), 5)]), append(good[:18:18], noise...),
+		byhand.Update(noise), byhand.Update(byhand.Attribute(0x80, 14, noise)), byhand.Message(byhand.TypeUpdate, noise),
+		byhand.Message(byhand.TypeRefresh, noise[:min(len(noise), 5)]), append(good[:18:18], noise...),
 	}
 	for pause(ctx, slow) && s.say(bad[rand.IntN(len(bad))]) {
 		p.done.add("garbage sent", 1)

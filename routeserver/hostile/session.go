@@ -13,15 +13,6 @@ import (
 	"weft/routeserver/poisons"
 )
 
-// Message types (RFC 4271 section 4.1, RFC 2918).
-const (
-	typeOpen         = 1
-	typeUpdate       = 2
-	typeNotification = 3
-	typeKeepalive    = 4
-	typeRefresh      = 5
-)
-
 const (
 	patience = 5 * time.Second // for an OPEN, a KEEPALIVE or a write
 	retry    = time.Second     // between attempts to have a session
@@ -63,7 +54,7 @@ func (s *session) shake(open []byte) error {
 	if _, err := s.Write(open); err != nil {
 		return err
 	}
-	for _, want := range []byte{typeOpen, typeKeepalive} {
+	for _, want := range []byte{byhand.TypeOpen, byhand.TypeKeepalive} {
 		kind, err := s.read()
 		if err == nil && kind != want {
 			err = fmt.Errorf("a message of type %d comes where %d is due", kind, want)
@@ -71,8 +62,8 @@ func (s *session) shake(open []byte) error {
 		if err != nil {
 			return err
 		}
-		if want == typeOpen {
-			if _, err := s.Write(byhand.Message(typeKeepalive, nil)); err != nil {
+		if want == byhand.TypeOpen {
+			if _, err := s.Write(byhand.Message(byhand.TypeKeepalive, nil)); err != nil {
 				return err
 			}
 		}
@@ -94,7 +85,7 @@ func (p *pe) open(extended bool) []byte {
 	id := p.site.Hop.As4()
 	body := append([]byte{4, byte(my >> 8), byte(my), 0, 180}, id[:]...)
 	body = append(body, byte(len(capabilities)+2), 2, byte(len(capabilities)))
-	return byhand.Message(typeOpen, append(body, capabilities...))
+	return byhand.Message(byhand.TypeOpen, append(body, capabilities...))
 }
 
 // read is the type of the next message.
@@ -115,9 +106,9 @@ func (s *session) listen(done *counts) {
 			return
 		}
 		switch kind {
-		case typeNotification:
+		case byhand.TypeNotification:
 			done.add("NOTIFICATION received", 1)
-		case typeUpdate:
+		case byhand.TypeUpdate:
 			done.add("UPDATE received", 1)
 		}
 	}

@@ -121,7 +121,7 @@ func (c *Churn) flap() error {
 		}
 		defer old.Close()
 		if kind == 0 {
-			_ = write(old, byhand.Message(typeNotification, []byte{6, 4}))
+			_ = write(old, byhand.Message(byhand.TypeNotification, []byte{6, 4}))
 		}
 		if kind < 2 || !p.graceful {
 			old.Close()

@@ -69,7 +69,7 @@ func (p *PE) storm(ctx context.Context, r *rand.Rand) {
 	for range 20 {
 		if conn := p.forget(); conn != nil {
 			if r.IntN(2) == 0 {
-				_ = write(conn, byhand.Message(typeNotification, []byte{6, 4}))
+				_ = write(conn, byhand.Message(byhand.TypeNotification, []byte{6, 4}))
 			}
 			conn.Close()
 		}

@@ -6,15 +6,6 @@ import (
 	"weft/routeserver/byhand"
 )
 
-// Message types (RFC 4271 section 4.1).
-const (
-	typeOpen         = 1
-	typeUpdate       = 2
-	typeNotification = 3
-	typeKeepalive    = 4
-	typeRefresh      = 5
-)
-
 const asn = 65000
 
 // target is a site's route target: two-octet AS specific.
@@ -48,7 +39,7 @@ func withdrawal(f *family, site int, routes uint64) []byte {
 
 // refresh is a ROUTE-REFRESH: 0 asks for one, 1 begins one's own and 2 ends it (RFC 7313).
 func refresh(f *family, kind byte) []byte {
-	return byhand.Message(typeRefresh, []byte{byte(f.afi >> 8), byte(f.afi), kind, f.safi})
+	return byhand.Message(byhand.TypeRefresh, []byte{byte(f.afi >> 8), byte(f.afi), kind, f.safi})
 }
 
 // open is a site's OPEN: its family, route refresh, four-octet AS numbers, and graceful restart if it has that.
@@ -60,5 +51,5 @@ func open(f *family, site int, graceful bool) []byte {
 	id := identifier(site)
 	body := append([]byte{4, asn >> 8, asn & 0xff, 0, 180}, id[:]...)
 	body = append(body, byte(len(capabilities)+2), 2, byte(len(capabilities)))
-	return byhand.Message(typeOpen, append(body, capabilities...))
+	return byhand.Message(byhand.TypeOpen, append(body, capabilities...))
 }

@@ -91,7 +91,7 @@ func (p *PE) shake(conn net.Conn, in *bufio.Reader) error {
 	if _, err := conn.Write(open(p.family, p.site, p.graceful)); err != nil {
 		return err
 	}
-	for _, want := range []byte{typeOpen, typeKeepalive} {
+	for _, want := range []byte{byhand.TypeOpen, byhand.TypeKeepalive} {
 		kind, body, err := read(in, make([]byte, 65536))
 		if err == nil && kind != want {
 			err = fmt.Errorf("message type %d comes where %d is due: %x", kind, want, body)
@@ -99,8 +99,8 @@ func (p *PE) shake(conn net.Conn, in *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		if want == typeOpen {
-			if _, err := conn.Write(byhand.Message(typeKeepalive, nil)); err != nil {
+		if want == byhand.TypeOpen {
+			if _, err := conn.Write(byhand.Message(byhand.TypeKeepalive, nil)); err != nil {
 				return err
 			}
 		}
@@ -128,10 +128,10 @@ func (p *PE) listen(conn net.Conn, in *bufio.Reader) {
 			time.Sleep(50 * time.Millisecond)
 		}
 		kind, body, err := read(in, buf)
-		if err == nil && kind == typeNotification {
+		if err == nil && kind == byhand.TypeNotification {
 			err = fmt.Errorf("NOTIFICATION %x", body)
 		}
-		if err == nil && kind == typeUpdate {
+		if err == nil && kind == byhand.TypeUpdate {
 			err = p.hear(conn, body)
 		}
 		if err != nil {

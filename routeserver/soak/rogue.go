@@ -60,7 +60,7 @@ func (p *PE) garbage(r *rand.Rand) []byte {
 	case 8:
 		return byhand.Update(byhand.Attribute(0xc0, 16, noise[:len(noise)/2]), byhand.Attribute(0xc0, 200, noise)) // no route at all
 	case 9:
-		return byhand.Message(typeOpen, noise[:min(len(noise), 100)])
+		return byhand.Message(byhand.TypeOpen, noise[:min(len(noise), 100)])
 	}
 	return good
 }

@@ -218,7 +218,7 @@ func (r *Region) keepalives(ctx context.Context) {
 		case <-tick.C:
 		}
 		for _, p := range r.pes {
-			p.say(func() []byte { return byhand.Message(typeKeepalive, nil) })
+			p.say(func() []byte { return byhand.Message(byhand.TypeKeepalive, nil) })
 		}
 	}
 }

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from lab.percentile import percentile
 from lab.siege import frames, page, reports
 from lab.siege.bed import ROUTE_DISTINGUISHER, ROUTE_TARGET, octets
 from lab.siege.bodies import SHAPES, twisted
-from lab.siege.figures import Calls, Figures, Pings, calls, missing, quantile
+from lab.siege.figures import Calls, Figures, Pings, calls, missing
 from lab.siege.gauges import Gauge
 from lab.siege.verdict import BUDGET, COLLECTED, wrong
 
@@ -79,7 +80,7 @@ def test_an_event_for_each_time() -> None:
 def test_requests_without_a_good_answer_are_counted() -> None:
     found = calls([(0.0, 0.1, 200), (1.0, 0.3, 429), (2.0, 0.2, 0)])
     assert (found.sent, found.failed, found.most, found.statuses) == (3, 2, 0.3, {200: 1, 429: 1, 0: 1})
-    assert [quantile([3.0, 1.0, 2.0], percent) for percent in (1, 50, 99)] == [1.0, 2.0, 3.0]
+    assert [percentile([3.0, 1.0, 2.0], percent) for percent in (1, 50, 99)] == [1.0, 2.0, 3.0]
 
 
 def test_the_page_has_both_sides_and_what_failed() -> None:
