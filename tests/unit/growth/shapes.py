@@ -7,11 +7,12 @@ which the whole fails. So each shape is: what leads up to a repeated part, words
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice, product
 from typing import Any
 
-_parser: Any = re._parser  # type: ignore[attr-defined]  # CPython's own reading of an expression; sre_parse until 3.10
-_compiler: Any = re._compiler  # type: ignore[attr-defined]
+_parser: Any = import_module("re._parser")  # CPython's own reading of an expression; sre_parse until 3.10
+_compiler: Any = import_module("re._compiler")
 
 _USUAL = 'a0 \n"\\!-.:A_/\0'
 _WORDS = 5  # of one part
