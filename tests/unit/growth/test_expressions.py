@@ -18,6 +18,7 @@ SHORT = {
     "agents/lan.py": "an interface's name, which the kernel keeps to 15 characters; so does the API with patterns",
     "controller/core/doctor/kernels.py": "an interface's name and a pattern, of 15 characters each",
     "lab/faults/cases.py": "what the one who starts it writes",
+    "lab/siege/__main__.py": "what the one who starts it writes",
     "lab/verify_memory/ways.py": "what the one who starts it writes",
 }
 """Files in which shell patterns (`fnmatch`, which makes expressions of them) are used, and what bounds the texts."""
