@@ -8,7 +8,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.bell import Bell
 from controller.core.berths import full
 from controller.core.intent import Intent
-from controller.core.machines import is_a_machines
 from controller.core.refusals import conflict, invalid, missing
 from controller.db import berths, devices, endpoints, events
 from controller.db import vms as table
@@ -38,9 +37,6 @@ class Vms:
     async def add(self, machine: Machine, device: str, endpoint: str) -> None:
         """Records a VM for a device, at a LAN; it does not run yet. Whichever of its vNICs asks DHCP from now on gets
         the odd address above the device's. Raises Refused."""
-        for mac in machine.macs:
-            if not is_a_machines(mac):
-                raise invalid("macs", f"{mac} is a group's address: no interface has it")
         if machine.macs[0] == machine.macs[1]:
             raise invalid("macs", f"both vNICs have {machine.macs[0]}")
         if endpoint not in self._intent().endpoints:

@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
+from controller.api.forms import in_words
 from controller.core.policy import PolicyError, PolicyInvalid
 from controller.core.refusals import Refused
 from controller.core.shapes import MAX_DEPTH
@@ -58,7 +59,7 @@ def of_validation(error: RequestValidationError) -> Problem:
         reason = str(found[0].get("ctx", {}).get("error", "not JSON"))
         position = found[0]["loc"][-1]
         return Problem(400, f"The body is not JSON: {reason} at character {position}.")
-    errors = [FieldError(field=_field(e["loc"]), message=str(e["msg"])) for e in found[:MOST_ERRORS]]
+    errors = [FieldError(field=_field(e["loc"]), message=in_words(e)) for e in found[:MOST_ERRORS]]
     return Problem(422, "; ".join(f"{e.field}: {e.message}" for e in errors)[:1000], errors)
 
 

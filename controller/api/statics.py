@@ -11,9 +11,9 @@ from controller.api import pages
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import Body, NamePath
+from controller.api.types import Body, Mac, NamePath
 from controller.core.refusals import missing
-from controller.core.statics import Static, mac_of
+from controller.core.statics import Static
 from controller.db import statics as table
 from controller.db.statics import StaticRow
 from controller.problems import FieldError, Problem
@@ -25,11 +25,11 @@ EXAMPLE: JsonDict = {"hosts": [{"name": "printer", "address": "10.1.0.7", "mac":
 
 
 class NewStatic(Body):
-    """`mac` in any form that vendors write. Name and address are checked with all the others."""
+    """Name and address are checked with all the others."""
 
     name: Annotated[str, Field(max_length=63)]
     address: Annotated[str, Field(max_length=45)]
-    mac: Annotated[str | None, Field(max_length=40)] = None
+    mac: Mac | None = None
 
 
 class NewStatics(Body):
@@ -60,20 +60,12 @@ class StaticHost(BaseModel):
 @router.post("", responses=errors(404, 409), summary="Take static hosts over")
 async def take_over(endpoint: NamePath, body: NewStatics, region: Running) -> TakenOver:
     """All or none. What is there already, with the same name and address, is left as it is."""
-    hosts = [Static(h.name, h.address.strip(), _mac(i, h.mac)) for i, h in enumerate(body.hosts)]
+    hosts = [Static(host.name, host.address.strip(), host.mac) for host in body.hosts]
     try:
         return TakenOver(added=await region.statics.take_over(endpoint, hosts))
     except NotTaken as refused:
         found = [FieldError(field=f"hosts.{i}.{field}", message=why) for i, field, why in refused.complaints]
         raise Problem(409, str(refused), found) from None
-
-
-def _mac(number: int, text: str | None) -> str | None:
-    try:
-        return mac_of(text) if text else None
-    except ValueError as error:
-        found = FieldError(field=f"hosts.{number}.mac", message=str(error))
-        raise Problem(422, found.message, [found]) from None
 
 
 @router.get("", responses=errors(404), summary="List static hosts")

@@ -3,15 +3,20 @@
 from typing import Annotated
 
 from fastapi import Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from controller.wire.names import CLIENT_ID_PATTERN, MAC_PATTERN, NAME_PATTERN
+from controller.core.macs import EXAMPLE, mac_of
+from controller.wire.names import CLIENT_ID_PATTERN, NAME_PATTERN
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
 NamePath = Annotated[str, Path(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
 NameFilter = Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)]
 IdPath = Annotated[int, Path(ge=1, le=2**63 - 1)]
-Mac = Annotated[str, Field(pattern=MAC_PATTERN, description="Lower case, with colons.", examples=["02:00:5e:00:00:01"])]
+Mac = Annotated[
+    str,
+    Field(max_length=40, description="An interface's MAC, in any form that vendors write.", examples=[EXAMPLE]),
+    AfterValidator(mac_of),
+]
 ClientId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN, description="DHCP option 61 as lower-case hex.")]
 Text = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 

@@ -20,12 +20,12 @@ from controller.db import vms as table
 from controller.db.vms import VmRow
 from controller.region import Region
 from controller.vms import Check
-from controller.wire.machines import Condition, Disk, Machine, Nic, client_id
+from controller.wire.machines import MEMORY, MOST_VCPUS, Condition, Disk, Machine, Nic, client_id
 
 router = APIRouter(prefix="/api/v1/vms", tags=["vms"], dependencies=[Operator])
 
-Memory = Annotated[int, Field(ge=1 << 24, le=1 << 45, description="Bytes.")]
-Cpus = Annotated[int, Field(ge=1, le=1024)]
+Memory = Annotated[int, MEMORY]
+Cpus = Annotated[int, Field(ge=1, le=MOST_VCPUS)]
 Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,63}$")]
 Value = Annotated[str, Field(max_length=400, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Known = Condition | Literal["starting", "stopping"]

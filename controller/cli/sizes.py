@@ -3,16 +3,15 @@
 import re
 
 from controller.cli.failures import WrongUsage
-
-UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
+from controller.wire.sizes import UNITS
 
 
 def in_bytes(option: str, text: str) -> int:
-    """`512M`, `4G`, or bytes, in powers of 1024. Raises WrongUsage, which names the option."""
-    found = re.fullmatch(r"(\d{1,15})\s*(?:([KMGT])(?:iB)?)?", text.strip(), re.IGNORECASE)
+    """`512M` or `4G`, in powers of 1024. Raises WrongUsage, which names the option."""
+    found = re.fullmatch(r"(\d{1,15})\s*([KMGT])(?:iB)?", text.strip(), re.IGNORECASE)
     if found is None:
-        raise WrongUsage(f"{option} {text!r}: a size is a number of bytes, or such as 512M or 4G")
-    return int(found[1]) << UNITS.get((found[2] or "").upper(), 0)
+        raise WrongUsage(f"{option} {text!r}: a size has a unit (K, M, G, T), as in 512M or 4G")
+    return int(found[1]) << UNITS[found[2].upper()]
 
 
 def size(value: object) -> str:

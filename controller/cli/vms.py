@@ -87,7 +87,7 @@ def add(
     image: Annotated[str, typer.Option(help="What it boots from; every cloudlet's driver has it.")],
     memory: Memory,
     driver: Annotated[str, typer.Option(help="The hypervisor driver.")] = "qemu",
-    vcpus: Annotated[int, typer.Option(min=1, max=1024)] = 1,
+    vcpus: Annotated[int, typer.Option(min=1, max=255, help="As many as QEMU takes.")] = 1,
     disk: Annotated[
         str | None,
         typer.Option(metavar="BASE:SIZE", help="A disk that begins as the shared image BASE. [default: none]"),
@@ -121,7 +121,7 @@ def add(
 def set_(
     name: Vm,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Such as 512M or 4G.")] = None,
-    vcpus: Annotated[int | None, typer.Option(min=1, max=1024)] = None,
+    vcpus: Annotated[int | None, typer.Option(min=1, max=255, help="As many as QEMU takes.")] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE|KEY-", help="Set an option, or take it away with KEY-.")
     ] = None,

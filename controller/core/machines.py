@@ -9,8 +9,3 @@ def mac(name: str, nic: Nic) -> str:
     """The MAC of a VM's vNIC, made from its name: locally administered (IEEE 802, clause 8.4), and the same wherever
     it is asked for."""
     return ":".join(f"{byte:02x}" for byte in b"\x02" + sha256(f"{nic} {name}".encode()).digest()[:5])
-
-
-def is_a_machines(mac: str) -> bool:
-    """Whether an interface can have this MAC: it is no group's, and not zero."""
-    return not int(mac[:2], 16) & 1 and mac != "00:00:00:00:00:00"

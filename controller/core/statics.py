@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from netaddr import EUI, AddrFormatError, mac_unix_expanded
-
 from controller.core.addresses import AddressPlan, PlanError
 from controller.core.names import is_name
 
@@ -24,15 +22,6 @@ class Static:
     name: str
     address: str
     mac: str | None = None
-
-
-def mac_of(text: str) -> str:
-    """The address in the form it is kept in, from any that vendors write (`0200.5e00.0001`, `02-00-5E-…`). Raises
-    ValueError."""
-    try:
-        return str(EUI(text.strip(), version=48, dialect=mac_unix_expanded))
-    except (AddrFormatError, ValueError, TypeError):
-        raise ValueError(f"{text!r} is not a MAC address") from None
 
 
 def check(hosts: Iterable[Static], plan: AddressPlan, there: Mapping[str, Static]) -> list[Complaint]:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from controller.wire.model import Message
 from controller.wire.names import MAC_PATTERN, NAME_PATTERN
+from controller.wire.sizes import Size
 
 Nic = Literal["a", "b"]
 """A VM has two: one serves, the other is down and waits for the next move; their roles swap with every move."""
@@ -20,11 +21,16 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
 Mac = Annotated[str, Field(pattern=MAC_PATTERN)]
 
 
+MEMORY = Size(1 << 24, 1 << 45)
+MOST_VCPUS = 255
+"""As many as QEMU's q35 has without an IOMMU that remaps interrupts."""
+
+
 class Disk(Message):
     """A disk of `bytes` that differs from the shared image `base` by what the VM has written."""
 
     base: Name
-    bytes: Annotated[int, Field(ge=1 << 20, le=1 << 50, multiple_of=512)]
+    bytes: Annotated[int, Size(1 << 20, 1 << 50, step=512)]
 
 
 class Machine(Message):
@@ -33,8 +39,8 @@ class Machine(Message):
     name: Name
     driver: Name
     image: Name
-    memory: Annotated[int, Field(ge=1 << 24, le=1 << 45)]
-    vcpus: Annotated[int, Field(ge=1, le=1024)] = 1
+    memory: Annotated[int, MEMORY]
+    vcpus: Annotated[int, Field(ge=1, le=1024)] = 1  # older releases took more than MOST_VCPUS
     macs: tuple[Mac, Mac]
     disk: Disk | None = None
     options: dict[str, str] = Field(max_length=32, default_factory=dict)

@@ -49,6 +49,8 @@ def test_a_vm_in_full(controller: Controller, weft: Weft) -> None:
     "more",
     [
         ["--memory", "much"],
+        ["--memory", "512"],
+        ["--memory", "1G", "--disk", "debian:2048"],
         ["--memory", "1G", "--disk", "debian"],
         ["--memory", "1G", "--mac", "02:00:5e:00:00:01"],
         ["--memory", "1G", "--option", "cpu"],

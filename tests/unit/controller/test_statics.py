@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from controller.core.addresses import AddressPlan
-from controller.core.statics import Static, check, mac_of
+from controller.core.macs import mac_of
+from controller.core.statics import Static, check
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.test_delegations import Ledger
 from tests.unit.controller.test_leases import lan, mac
