@@ -21,10 +21,18 @@ BASE = "disk.qcow2"
 _SHOWN = 8  # features, in a sentence for people
 
 
+class CpuModel(Message):
+    """A named CPU model: how many `features` it has, and those that are `missing` here."""
+
+    features: Annotated[int, Field(ge=0, le=10_000)]
+    missing: Annotated[list[Word], Field(max_length=500)] = Field(default_factory=list)
+
+
 class Platform(Message):
     """`version` of the hypervisor, for people; the `board` with its version, which lays out devices and their state;
     what runs instructions (`accelerator`); the CPU as it is configured, its vendor, and the features that the guest
-    really sees. `files` have SHA-256 digests, by IMAGE/FILE."""
+    really sees. `files` have SHA-256 digests, by IMAGE/FILE. `models` are the CPU models that guests can be given, by
+    name; None in a target, and from an agent of an older release, which does not understand `Machine.cpu` either."""
 
     version: Word
     board: Word
@@ -35,6 +43,7 @@ class Platform(Message):
     files: Annotated[dict[Annotated[str, Field(max_length=200)], Digest], Field(max_length=3000)] = Field(
         default_factory=dict
     )
+    models: Annotated[dict[Word, CpuModel], Field(max_length=500)] | None = None
 
 
 def files(machine: Machine) -> list[str]:

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.hypervisors.libvirt.interface import plugged
+from agents.hypervisors.libvirt.processor import models
 
 try:
     import libvirt
@@ -57,6 +58,13 @@ class Connection:
         """The models by which it confines QEMU, `dac` among them."""
         said = await self._do(lambda opened: opened.getCapabilities())
         return [str(model.text) for model in ElementTree.fromstring(said).iterfind("host/secmodel/model")]
+
+    async def models(self, emulator: str, machine: str, accelerator: str) -> frozenset[str]:
+        """The CPU models that it knows for this QEMU."""
+        kind = "kvm" if accelerator == "kvm" else "qemu"
+        return await self._do(
+            lambda opened: models(opened.getDomainCapabilities(emulator, "x86_64", machine, kind)), 2 * PATIENCE
+        )
 
     async def create(self, xml: str) -> None:
         """A domain that runs nothing yet, and is forgotten when it ends."""

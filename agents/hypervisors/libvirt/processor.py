@@ -1,12 +1,25 @@
 """The CPU that guests see: QEMU's name of it in libvirt's words. Pure."""
 
 import re
+from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
 from agents.hypervisors.hypervisor import Refused
 
 _MODES = {"host": "host-passthrough", "max": "maximum"}
 _FEATURE = re.compile(r"(?P<sign>[+-])(?P<flag>[\w.-]+)|(?P<name>[\w.-]+)=(?P<value>on|off)")
+
+# libvirt's names of features that QEMU calls otherwise (cpu_map/x86_features.xml).
+_NAMES = {"pclmulqdq": "pclmuldq"}
+_UNDERSCORES = "ds-cpl tsc-adjust fxsr-opt lahf-lm cmp-legacy nodeid-msr perfctr-core perfctr-nb"
+_NAMES |= {name: name.replace("-", "_") for name in _UNDERSCORES.split()}
+
+
+def models(capabilities: str) -> frozenset[str]:
+    """The named models that libvirt knows, of the XML of a domain's capabilities (formatdomaincaps.html). Which of
+    them the host can run QEMU knows better."""
+    found = ElementTree.fromstring(capabilities).iterfind("cpu/mode[@name='custom']/model")
+    return frozenset(model.text for model in found if model.text)
 
 
 def processor(cpu: str) -> str:
@@ -18,8 +31,9 @@ def processor(cpu: str) -> str:
         if match is None:
             raise Refused(f"option 'cpu': libvirt cannot be told {feature!r}")
         wanted = match["sign"] == "+" or match["value"] == "on"
+        flag = match["flag"] or match["name"]
         policy = "require" if wanted else "disable"
-        lines.append(f'<feature policy="{policy}" name={quoteattr(match["flag"] or match["name"])}/>')
+        lines.append(f'<feature policy="{policy}" name={quoteattr(_NAMES.get(flag, flag))}/>')
     inner = "".join(lines)
     if name in _MODES:
         return f'<cpu mode="{_MODES[name]}" check="none">{inner}</cpu>'

@@ -1,5 +1,6 @@
 """What machines find here: of a QEMU that has been started, and of this cloudlet, for what is planned."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from agents.hypervisors.hypervisor import Refused, Site
@@ -9,9 +10,9 @@ from agents.hypervisors.qemu.command_line import MACHINE_TYPE, PROGRAM, Accelera
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.image import Image
 from agents.hypervisors.qemu.monitor import Monitor, Session
-from agents.hypervisors.qemu.processor import features
+from agents.hypervisors.qemu.processor import features, models
 from controller.wire.machines import Machine
-from controller.wire.platforms import BASE, FILES, Platform, differences, files
+from controller.wire.platforms import BASE, FILES, CpuModel, Platform, differences, files
 
 _PROBE = ".probe"  # no machine's name
 
@@ -36,39 +37,48 @@ def _is(path: Path, name: str) -> bool:
     return (path.parent.name, path.name) == tuple(name.split("/"))
 
 
+@dataclass(frozen=True)
+class _Processor:
+    """What guests see here by default, and which models they can be given."""
+
+    vendor: str
+    features: list[str]
+    models: dict[str, CpuModel]
+
+
 class Here:
     """What this cloudlet's QEMU gives machines. Its CPU is looked at once in an agent's life, in a QEMU that runs
     nothing; files whenever it is asked for."""
 
     def __init__(self, site: Site, digests: Digests) -> None:
         self._site, self._digests = site, digests
-        self._found: tuple[str, str, Accelerator, list[str]] | None = None
+        self._found: tuple[str, Accelerator, _Processor] | None = None
 
     async def look(self) -> Platform:
         """Return it. Raises HypervisorError."""
         now, runs = await version(), await accelerator(self._site.state_dir, self._site.images, self._site.options)
-        if self._found is None or (self._found[0], self._found[2]) != (now, runs):
-            vendor, seen = await self._probe(runs)
-            self._found = now, vendor, runs, seen
-        _, vendor, runs, seen = self._found
+        if self._found is None or self._found[:2] != (now, runs):
+            self._found = now, runs, await self._probe(runs)
+        found = self._found[2]
         there = [path for name in (*FILES, BASE) for path in sorted(self._site.images.glob(f"*/{name}"))]
         return Platform(
             version=f"QEMU {now}",
             board=MACHINE_TYPE,
             accelerator=runs.name,
             cpu=runs.cpu,
-            vendor=vendor,
-            features=seen,
+            vendor=found.vendor,
+            features=found.features,
+            models=found.models,
             files={f"{path.parent.name}/{path.name}": await self._digests.of(path) for path in there},
         )
 
-    async def _probe(self, runs: Accelerator) -> tuple[str, list[str]]:
+    async def _probe(self, runs: Accelerator) -> _Processor:
         folder = self._site.state_dir / _PROBE
-        monitor, found = Monitor(_PROBE, folder / "monitor"), list[tuple[str, list[str]]]()
+        monitor, found = Monitor(_PROBE, folder / "monitor"), list[_Processor]()
 
         async def ask() -> None:
             async with monitor.session() as session:
-                found.append(await features(session, runs.cpu))
+                found.append(_Processor(*await features(session, runs.cpu), await models(session, runs.cpu)))
 
         argv = [PROGRAM, "-nodefaults", "-no-user-config", "-display", "none", "-pidfile", str(folder / "pid"), "-S"]
         argv += ["-machine", MACHINE_TYPE, "-accel", runs.name, "-cpu", runs.cpu, "-m", "16"]

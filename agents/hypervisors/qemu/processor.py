@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from agents.hypervisors.qemu.monitor import CommandRefused, Session
+from controller.wire.platforms import CpuModel
 
 _FEATURE = re.compile(r"(?P<sign>[+-])(?P<flag>[\w.-]+)|(?P<name>[\w.-]+)(?:=(?P<value>\S*))?")
 
@@ -42,9 +43,31 @@ async def features(session: Session, cpu: str) -> tuple[str, list[str]]:
         found = await session.execute("query-cpu-model-expansion", {"type": "full", "model": model(cpu)})
     except CommandRefused:
         return str(vendor), []
-    there = {_name(name) for name, value in found["model"]["props"].items() if value is True}
-    seen = there - {_name(name) for name in missing} - _OURS
-    return str(vendor), sorted(name for name in seen if not name.startswith("x-"))
+    return str(vendor), sorted(_on(found) - {_name(name) for name in missing})
+
+
+async def models(session: Session, cpu: str) -> dict[str, CpuModel]:
+    """The named models that guests can be given here, by the names that do not say a version: `MACHINE_TYPE` settles
+    it, and every libvirt knows them. A feature that `cpu`, what guests see here by default, takes away is missing."""
+    away = {_name(name) for name, value in model(cpu)["props"].items() if value is False}
+    found = dict[str, CpuModel]()
+    for said in await session.execute("query-cpu-definitions"):
+        if "alias-of" not in said or not said["migration-safe"] or said.get("deprecated"):
+            continue
+        try:
+            asked = {"type": "full", "model": {"name": said["name"]}}
+            has = _on(await session.execute("query-cpu-model-expansion", asked))
+        except CommandRefused:
+            continue
+        missing = {_name(name) for name in said.get("unavailable-features", ())} | (away & has)
+        found[said["name"]] = CpuModel(features=len(has | missing), missing=sorted(missing))
+    return found
+
+
+def _on(expanded: Any) -> set[str]:
+    """The features of a `CpuModelExpansionInfo`."""
+    there = {_name(name) for name, value in expanded["model"]["props"].items() if value is True} - _OURS
+    return {name for name in there if not name.startswith("x-")}
 
 
 def _name(said: str) -> str:

@@ -21,7 +21,7 @@ from agents.hypervisors.libvirt.description import description
 from agents.hypervisors.libvirt.domain import Domain
 from agents.hypervisors.libvirt.guest_agent import DomainAgent
 from agents.hypervisors.libvirt.interface import plugged
-from agents.hypervisors.libvirt.processor import processor
+from agents.hypervisors.libvirt.processor import models, processor
 from agents.hypervisors.qemu.command_line import Accelerator
 from agents.hypervisors.qemu.image import Image
 from agents.hypervisors.qemu.record import Move, Record
@@ -120,10 +120,23 @@ def test_confined_only_where_there_is_something_to_confine() -> None:
             '<cpu mode="custom" match="exact" check="none"><model fallback="forbid">Skylake-Server</model>'
             '<feature policy="require" name="avx"/><feature policy="disable" name="pcid"/></cpu>',
         ),
+        (
+            "EPYC,-fxsr-opt,-pclmulqdq",
+            '<cpu mode="custom" match="exact" check="none"><model fallback="forbid">EPYC</model>'
+            '<feature policy="disable" name="fxsr_opt"/><feature policy="disable" name="pclmuldq"/></cpu>',
+        ),
     ],
 )
 def test_processors(cpu: str, said: str) -> None:
     assert processor(cpu) == said
+
+
+def test_models_that_libvirt_has_names_for() -> None:
+    said = """<domainCapabilities><cpu><mode name='host-model'><model fallback='forbid'>EPYC-Rome</model></mode>
+    <mode name='custom' supported='yes'><model usable='yes' vendor='Intel'>Haswell-noTSX</model>
+    <model usable='no'>EPYC</model></mode></cpu></domainCapabilities>"""
+    assert models(said) == {"Haswell-noTSX", "EPYC"}
+    assert models("<domainCapabilities/>") == frozenset()
 
 
 @pytest.mark.parametrize("cpu", ["max,", "host,migratable", "max,phys-bits=40", 'max,+x"/>'])

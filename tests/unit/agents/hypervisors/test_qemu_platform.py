@@ -12,12 +12,12 @@ from agents.hypervisors.qemu import departure, digests
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.hypervisor import Qemu
 from agents.hypervisors.qemu.monitor import CommandRefused
-from agents.hypervisors.qemu.processor import features, model
+from agents.hypervisors.qemu.processor import features, model, models
 from agents.hypervisors.qemu.record import Record
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import Disk, Machine
 from controller.wire.moves import Target, Tuning
-from controller.wire.platforms import Platform
+from controller.wire.platforms import CpuModel, Platform
 
 MACHINE = Machine(
     name="vm1",
@@ -98,6 +98,42 @@ async def test_what_the_host_does_not_have_no_guest_sees() -> None:
     assert await features(session, "Skylake-Server") == ("AuthenticAMD", ["sse4-2", "sse4.1"])
     session = Answers(None)
     assert await features(session, "odd") == ("AuthenticAMD", [])
+
+
+class Models:
+    """A session with a QEMU that has these models: the features of each, and those that are missing."""
+
+    def __init__(self, told: list[dict[str, Any]], has: dict[str, list[str]]) -> None:
+        self._told, self._has = told, has
+
+    async def execute(self, command: str, arguments: dict[str, Any] | None = None) -> Any:
+        if command == "query-cpu-definitions":
+            return self._told
+        assert arguments is not None and arguments["type"] == "full"
+        name = arguments["model"]["name"]
+        if name not in self._has:
+            raise CommandRefused("no such model")
+        return {"model": {"name": name, "props": dict.fromkeys(self._has[name], True)}}
+
+
+async def test_the_models_that_guests_can_be_given() -> None:
+    """By names without a version. What the default takes away from guests is missing here."""
+    safe = {"alias-of": "x-v1", "migration-safe": True, "deprecated": False}
+    told = [
+        {"name": "Old", **safe, "unavailable-features": []},
+        {"name": "New", **safe, "unavailable-features": ["avx512f"]},
+        {"name": "New-v1", "migration-safe": True, "unavailable-features": []},
+        {"name": "max", "migration-safe": False, "unavailable-features": []},
+        {"name": "Gone", **safe, "deprecated": True},
+        {"name": "Odd", **safe},
+    ]
+    has = {"Old": ["sse2", "kvm"], "New": ["sse2", "avx512f", "la57", "sse4_1", "sse4-1", "x-l1"]}
+    session: Any = Models(told, has)
+    assert await models(session, "max,-la57") == {
+        "Old": CpuModel(features=1, missing=[]),
+        "New": CpuModel(features=4, missing=["avx512f", "la57"]),
+    }
+    assert (await models(session, "host"))["New"].missing == ["avx512f"]
 
 
 async def test_nothing_leaves_for_another_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
