@@ -97,10 +97,13 @@ class Hypervisor(Protocol):
         If it raises, the machine is as it was before, or paused, and never `moved`."""
 
     async def arrived(self, name: str, move: str) -> bool:
-        """At the destination: whether all of the machine's state is here, so that it could run."""
+        """At the destination: whether all of the machine's state is here by that move, so that it could run. Of one
+        that has ended: whether that move has run it here, be it for a moment. Raises HypervisorError if nobody can
+        tell."""
 
     async def activate(self, name: str, move: str) -> Figures:
-        """The machine runs here, with what it brought. Raises Fenced if its state is not all here."""
+        """The machine runs here, with what it brought. Raises Fenced if its state is not all here. One that this move
+        has run here, and that has ended since, is not run anew, and is no error."""
 
     async def hold(self, name: str) -> None:
         """The machine does not run: paused if it did."""

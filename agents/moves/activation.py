@@ -1,5 +1,5 @@
-"""The point of no return: from when the machine runs at the destination, nothing that goes wrong there is a failure.
-The source would get its older state back, and the one that runs would be thrown away."""
+"""The point of no return: from when the machine runs at the destination, nothing that goes wrong there is a failure,
+be it that the machine ends at once. The source would get its older state back, of which the world has seen more."""
 
 import asyncio
 import logging
@@ -7,7 +7,7 @@ import logging
 from agents.hypervisors.found import Driver
 from agents.hypervisors.hypervisor import Fenced, Hypervisor, HypervisorError, Refused
 from agents.moves.place import Place
-from controller.wire.machines import MachineState
+from controller.wire.machines import Condition, MachineState
 from controller.wire.moves import Figures, Order
 
 log = logging.getLogger(__name__)
@@ -15,16 +15,18 @@ log = logging.getLogger(__name__)
 _AGAIN = 1.0  # seconds from one look, or try, to the next
 _LOOK = 10.0  # seconds for a driver to list its machines
 _SWITCHING = 120.0  # seconds for cables, announcements and the guest; a guest has some 40 for its own part
+_RAN: tuple[Condition, ...] = ("running", "stopped", "unresponsive")
+"""What a machine can be that was told to run."""
 
 
 async def activate(order: Order, place: Place, driver: Driver) -> tuple[Figures, str]:
-    """Return the figures, and what went wrong though the machine runs; "" if nothing did. Raises only if the machine
-    does not run here, which was looked at."""
+    """Return the figures, and what went wrong though the machine runs, or has run; "" if nothing did. Raises only if
+    this move has never run it here, which was looked at."""
     hypervisor, figures, wrong = driver.hypervisor, Figures(), []
     try:
         await place.admit(order)
     except Exception as error:
-        if not await _brought_and_runs(hypervisor, order):
+        if await _ran(hypervisor, order) is None:
             raise
         wrong.append(_said(order, error))
     else:
@@ -34,38 +36,41 @@ async def activate(order: Order, place: Place, driver: Driver) -> tuple[Figures,
         async with asyncio.timeout(_SWITCHING):
             await place.switch(driver).activate(order)
     except Exception as error:
-        await _check_alive(hypervisor, order.machine.name, error)
         wrong.append(_said(order, error))
-    return figures, f"it runs, but: {'; '.join(wrong)}" if wrong else ""
+    if not wrong:
+        return figures, ""
+    return figures, f"{await _now(hypervisor, order)}: {'; '.join(wrong)}"
 
 
 async def _run(hypervisor: Hypervisor, order: Order) -> tuple[Figures, str]:
-    """If this raises, the machine does not run: else it would be taken back while it does."""
+    """If this raises, the machine has not run: else it would be taken back though it has."""
     try:
         figures = await hypervisor.activate(order.machine.name, order.move)
-    except (Fenced, Refused) as error:
-        if not await _brought_and_runs(hypervisor, order):
-            raise
-        return Figures(), _said(order, error)
     except Exception as error:
-        state = await _look(hypervisor, order)
-        if state is not None and state.condition == "unresponsive":
-            await _end(hypervisor, order)
-        if state is None or state.condition != "running":
-            raise
+        if await _ran(hypervisor, order) is None:
+            if isinstance(error, (Fenced, Refused)):
+                raise
+            state = await _look(hypervisor, order)
+            if state is not None and state.condition == "unresponsive":
+                await _end(hypervisor, order)
+            if state is None or state.condition != "running":
+                raise
         return Figures(), _said(order, error)
     return (figures if isinstance(figures, Figures) else Figures()), ""
 
 
-async def _brought_and_runs(hypervisor: Hypervisor, order: Order) -> bool:
-    """Whether it is this move that the machine runs here by: an order may be carried out for a second time."""
+async def _ran(hypervisor: Hypervisor, order: Order) -> MachineState | None:
+    """Return the machine if it is by this move that it runs here, or has run and ended; an order may be carried out for
+    a second time. None if not, or if nobody can tell."""
     state = await _look(hypervisor, order)
-    if state is None or state.condition != "running":
-        return False
+    if state is None or state.condition not in _RAN:
+        return None
     try:
-        return await hypervisor.arrived(order.machine.name, order.move)
-    except HypervisorError:
-        return False
+        async with asyncio.timeout(_LOOK):
+            return state if await hypervisor.arrived(order.machine.name, order.move) else None
+    except Exception as error:
+        log.warning("move %s: whether %s has run here cannot be seen: %r", order.move, order.machine.name, error)
+        return None
 
 
 async def _look(hypervisor: Hypervisor, order: Order) -> MachineState | None:
@@ -90,15 +95,18 @@ async def _end(hypervisor: Hypervisor, order: Order) -> None:
         await asyncio.sleep(_AGAIN)
 
 
-async def _check_alive(hypervisor: Hypervisor, name: str, error: Exception) -> None:
-    """Raises if the machine has ended in the meantime: then it can still go on where it was."""
+async def _now(hypervisor: Hypervisor, order: Order) -> str:
+    """The first words on a machine that was run, and of which something is to be said."""
     try:
         async with asyncio.timeout(_LOOK):
-            state = (await hypervisor.machines()).get(name)
+            state = (await hypervisor.machines()).get(order.machine.name)
     except Exception:
-        return  # it ran, and nobody says that it does not
-    if state is None or state.condition in ("stopped", "gone"):
-        raise HypervisorError(f"{name} ran, and ended at once: {error}") from error
+        return "it runs, but"  # it was run, and nobody says that it has ended
+    if state is not None and state.condition not in ("stopped", "gone"):
+        return "it runs, but"
+    why = f" ({state.detail})" if state is not None and state.detail else ""
+    log.warning("move %s: %s ran, and ended by itself%s", order.move, order.machine.name, why)
+    return f"it ran, and ended by itself{why}"
 
 
 def _said(order: Order, error: Exception) -> str:

@@ -171,8 +171,21 @@ async def test_a_destination_that_crashes_cannot_be_activated(pair: Pair, step: 
     await pair.within(pair.bench.kill(pair.there, pair.name))
     with pytest.raises(HypervisorError):
         await pair.take("activate")
+    assert not await pair.within(pair.there.arrived(pair.name, "m1")), "it never ran there"
     await pair.abort()
     assert await pair.conditions() == ("running", "gone")
+
+
+async def test_a_destination_that_crashes_once_it_ran_has_been_activated(pair: Pair) -> None:
+    if pair.bench.kill is None:
+        pytest.skip("the bench cannot kill a machine")
+    await pair.up_to("activate")
+    await pair.within(pair.bench.kill(pair.there, pair.name))
+    await pair.becomes(pair.there, "stopped")
+    pair.restart()
+    assert await pair.within(pair.there.arrived(pair.name, "m1")), "it ran there"
+    await pair.take("activate")
+    assert await pair.conditions() == ("moved", "stopped"), "it does not begin anew"
 
 
 async def test_a_source_that_does_not_answer_does_not_move_and_is_aborted_once_it_does(pair: Pair) -> None:
@@ -194,6 +207,8 @@ async def test_a_destination_that_does_not_answer_is_ended_by_an_abort(pair: Pai
     await pair.freeze(pair.there)
     with pytest.raises(HypervisorError):
         await pair.take("activate")
+    with pytest.raises(HypervisorError):
+        await pair.within(pair.there.arrived(pair.name, "m1"))
     await pair.abort()
     assert await pair.conditions() == ("running", "gone")
 

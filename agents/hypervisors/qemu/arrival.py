@@ -57,13 +57,13 @@ async def prepare(
 
 
 async def arrived(vm: Vm, move: str) -> bool:
-    """Whether all that it needs to run is here."""
+    """Whether all that it needs to run is here, or was and has been run."""
     kept = vm.record()
-    if kept is None or kept.move is None or kept.move.name != move or not vm.runs():
+    if kept is None or kept.move is None or kept.move.name != move:
         return False
     if kept.move.role == "arrived":
         return True
-    if kept.move.role == "outgoing":
+    if kept.move.role == "outgoing" or not vm.runs():
         return False
     async with vm.monitor.session() as session:
         return await destination.arrived(session)
@@ -81,7 +81,11 @@ async def activate(vm: Vm, move: str) -> Figures:
             await _greet(vm)
         async with vm.monitor.session() as session:
             await _all_here(vm.name, session, _LATE if kept.move.tuning.post_copy else 0.0)
-            await destination.run(session)
+            await destination.release(session)
+            try:
+                await session.execute("cont")
+            except MonitorAway as away:  # it was told, and may have run since, be it for a moment
+                log.warning("%s: %s", vm.name, away)
         kept.move.role = "arrived"
         vm.save(kept)
     await destination.leave(kept.move.target)

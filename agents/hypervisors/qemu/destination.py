@@ -55,11 +55,10 @@ async def arrived(session: Session) -> bool:
     return run_state != "inmigrate" and state in ("completed", *POSTCOPY)
 
 
-async def run(session: Session) -> None:
-    """The disk is not written from elsewhere any more, and the guest runs."""
+async def release(session: Session) -> None:
+    """The disk is not written from elsewhere any more."""
     with suppress(CommandRefused):  # there is none, or no more
         await session.execute("nbd-server-stop")
-    await session.execute("cont")
 
 
 def _free(address: str, among: range) -> Place:

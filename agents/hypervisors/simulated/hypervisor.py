@@ -84,16 +84,22 @@ class SimulatedHypervisor:
     async def arrived(self, name: str, move: str) -> bool:
         """As the source wrote it here."""
         record = self._machines.read(name)
-        return record is not None and record.coming == move and record.arrived
+        if record is None or record.coming != move or not record.arrived:
+            return False
+        if record.frozen and not record.ran:
+            raise HypervisorError(f"{name} does not answer")
+        return record.ran or record.condition != "stopped"
 
     async def activate(self, name: str, move: str) -> Figures:
         """Runs what has arrived."""
         async with self._call("activate", name):
             record = self._machines.here(name)
             leaves = record.leaving is not None and record.condition != "running"
-            if record.coming != move or not record.arrived or leaves or record.condition == "stopped":
+            lost = record.condition == "stopped" and not record.ran
+            if record.coming != move or not record.arrived or leaves or lost:
                 raise Fenced(f"{name} is {record.condition} here, and its state is not all here by move {move}")
-            self._machines.turn(name, condition="running")
+            if record.condition != "stopped":
+                self._machines.turn(name, condition="running", ran=True)
             return Figures()
 
     async def hold(self, name: str) -> None:

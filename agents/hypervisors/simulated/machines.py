@@ -17,7 +17,8 @@ from controller.wire.moves import Figures
 class Record(BaseModel):
     """One machine. `boot` is made when it boots and goes with it, `leaving` and `coming` are the moves that take it
     away and brought it; of what goes, `copied` names the parts that are the same at the target. `arrived` says that a
-    waiting machine has all of its state, `frozen` that nobody can ask the machine anything."""
+    waiting machine has all of its state, `ran` that it has been activated, `frozen` that nobody can ask the machine
+    anything."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -32,6 +33,7 @@ class Record(BaseModel):
     target: str | None = None
     copied: set[str] = set()
     arrived: bool = False
+    ran: bool = False
     handed: Figures = Figures()
     announced: int = 0
     frozen: bool = False

@@ -99,6 +99,10 @@ class Moves(RuleBasedStateMachine):
     def tear(self) -> None:
         self.world.tear()
 
+    @rule()
+    def end(self) -> None:
+        self.world.end()
+
     @rule(seconds=st.sampled_from([0.1, 1.0, 9.0, 11.0, 21.0, 61.0, 700.0]))
     def wait(self, seconds: float) -> None:
         self.world.wait(seconds)
@@ -124,6 +128,12 @@ class Moves(RuleBasedStateMachine):
     @invariant()
     def never_at_two_places(self) -> None:
         assert len(self.world.running) <= 1, self.world
+
+    @invariant()
+    def never_back_in_time(self) -> None:
+        """A VM that has run at the destination never runs at the source again, be it that it has ended."""
+        if self.world.agents["destination"].vm == "ended":
+            assert not self.world.running, self.world
 
     @invariant()
     def the_source_may_run_it_until_the_commit(self) -> None:
@@ -172,9 +182,10 @@ class Moves(RuleBasedStateMachine):
         world.settle()
         saga = world.saga
         event(f"{saga.phase}, committed {saga.committed}, swapped {saga.swapped}: {saga.reason[:28]}")
-        assert len(world.running) == 1, world
+        ended = world.agents["destination"].vm == "ended"
+        assert len(world.running) == (0 if ended else 1), world
         assert saga.phase in (Phase.DONE, Phase.UNDONE) and saga.step is Step.NORMAL and not saga.tasks
-        assert world.running[0] == ("destination" if saga.placed else "source"), world
+        assert saga.placed if ended else world.running[0] == ("destination" if saga.placed else "source"), world
         assert (saga.phase is Phase.DONE) == saga.placed
         assert world.agents["source" if saga.placed else "destination"].vm == "none"
         assert world.pool == (saga.pool is not None) and (saga.placed or not world.pool)

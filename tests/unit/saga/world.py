@@ -61,8 +61,9 @@ def plan(*, keep: bool = False, disk: bool = True, linger: float = 0.0, borrowed
 
 @dataclass
 class Agent:
-    """One cloudlet: what its hypervisor has (`vm`: none, waiting, arrived, running, paused, moved) and what its agent
-    remembers. `begun` survives a crash, as does the time of the last answered report."""
+    """One cloudlet: what its hypervisor has (`vm`: none, waiting, arrived, running, ended, paused, moved) and what its
+    agent remembers. One that has `ended` ran here by this move, and ended by itself. `begun` survives a crash, as does
+    the time of the last answered report."""
 
     side: Side
     vm: str
@@ -191,7 +192,7 @@ class World:
                 agent.vm, agent.begun = "running", None
                 return done
             case "abort":
-                assert agent.vm != "running", "nobody kills a VM that runs"
+                assert agent.vm not in ("running", "ended"), "nobody takes back a VM that has run"
                 agent.vm, agent.begun = "none", None
                 return done
             case "discard":
@@ -213,7 +214,7 @@ class World:
                     other.vm = "arrived"  # it has everything, and the source does not know that
                 return failed
             case "activate":
-                if agent.vm == "running":
+                if agent.vm in ("running", "ended"):
                     return done
                 if agent.vm != "arrived":
                     return {"state": "refused", "detail": "its state is not all here"}
@@ -266,6 +267,12 @@ class World:
         agent = self.agents["destination"]
         if agent.vm in ("waiting", "arrived"):
             agent.vm = "none"
+
+    def end(self) -> None:
+        """The VM ends by itself at the destination, maybe before anybody was told that it has run."""
+        agent = self.agents["destination"]
+        if agent.vm == "running":
+            agent.vm = "ended"
 
     def wait(self, seconds: float) -> None:
         """Time passes; whoever has to see to something by the clock does so in time."""

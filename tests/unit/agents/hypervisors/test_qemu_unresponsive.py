@@ -11,7 +11,7 @@ from time import monotonic
 import pytest
 import pytest_asyncio
 
-from agents.hypervisors.hypervisor import Attachment, Site
+from agents.hypervisors.hypervisor import Attachment, Fenced, Site
 from agents.hypervisors.qemu import monitor, vm
 from agents.hypervisors.qemu.condition import DEAF, SILENT
 from agents.hypervisors.qemu.hypervisor import Qemu
@@ -33,11 +33,15 @@ LAN = Attachment("lan1", 1400)
 
 @dataclass
 class Program:
-    """As much of a QEMU as its monitor. `deaf`: it accepts nobody, as one that was stopped."""
+    """As much of a QEMU as its monitor. `deaf`: it accepts nobody, as one that was stopped. `last`: the command that it
+    answers no more, as it ends (`ends`) or hangs."""
 
     deaf: bool = False
     slow: float = 0.0
     runs: bool = True
+    last: str = ""
+    ends: bool = False
+    answers: dict[str, object] = field(default_factory=dict)
     guests: "set[asyncio.Task[None]]" = field(default_factory=set)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -54,9 +58,13 @@ class Program:
             writer.write(json.dumps(GREETING).encode() + b"\n")
         while line := await reader.read(4096):  # each waits for its answer
             said = json.loads(line)
+            if said["execute"] == self.last:
+                self.runs, self.deaf = self.runs and not self.ends, True
+                if self.ends:
+                    return
             await asyncio.sleep(self.slow)
             if not self.deaf:
-                answer = {"return": ANSWERS.get(said["execute"], {}), "id": said.get("id")}
+                answer = {"return": (ANSWERS | self.answers).get(said["execute"], {}), "id": said.get("id")}
                 writer.write(json.dumps(answer).encode() + b"\n")
 
 
@@ -206,3 +214,31 @@ async def test_a_record_that_cannot_be_read_is_told_of_that_machine_alone(bed: B
     told = await bed.told()
     assert told["vm1"][0] == "unresponsive" and "cannot be read" in told["vm1"][1]
     assert told["vm2"] == ("running", "")
+
+
+HERE: dict[str, object] = {"query-status": {"status": "paused"}, "query-migrate": {"status": "completed"}}
+
+
+@pytest.mark.parametrize(("ends", "condition"), [(True, "stopped"), (False, "unresponsive")])
+async def test_a_qemu_that_was_told_to_run_and_ends_or_hangs_has_run(bed: Bed, ends: bool, condition: str) -> None:
+    """Nobody can say how far it came, so the source's older state does not run again."""
+    bed.keep("vm1", Move(name="m1", role="incoming"))
+    program = bed.programs["vm1"]
+    program.answers, program.last, program.ends = HERE, "cont", ends
+    await bed.driver.activate("vm1", "m1")
+    assert await bed.driver.arrived("vm1", "m1")
+    await asyncio.sleep(1.1)
+    assert (await bed.told())["vm1"][0] == condition
+    await bed.driver.activate("vm1", "m1")
+
+
+@pytest.mark.parametrize("command", ["query-migrate", "query-status", "nbd-server-stop"])
+async def test_a_qemu_that_ends_before_it_was_told_to_run_has_not_run(bed: Bed, command: str) -> None:
+    bed.keep("vm1", Move(name="m1", role="incoming"))
+    program = bed.programs["vm1"]
+    program.answers, program.last, program.ends = HERE, command, True
+    with pytest.raises(MonitorAway):
+        await bed.driver.activate("vm1", "m1")
+    assert not await bed.driver.arrived("vm1", "m1")
+    with pytest.raises(Fenced):
+        await bed.driver.activate("vm1", "m1")

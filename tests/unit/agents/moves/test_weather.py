@@ -263,16 +263,36 @@ async def test_an_address_that_is_gone_is_gone_whatever_the_gateway_does(
     assert ended.state == "done" and "may not have forgotten" in ended.detail
 
 
-async def test_a_machine_that_ends_while_it_is_activated_has_not_been(two: Region) -> None:
-    """The source still has all of it, and can have it back."""
+@pytest.mark.parametrize("point", ["activate.after", "link", "link.after", "announce", "announce.after"])
+async def test_a_machine_that_ran_and_ended_at_once_has_been_activated(two: Region, point: str) -> None:
+    """Others have seen what it did: its older state at the source never runs again."""
     await two.until("activate")
-    two.c2.faults.set("announce", "dies")
+    two.c2.faults.set(point, "dies")
     ended = await two.carry("c2", "activate")
-    assert ended.state == "failed" and ended.detail.startswith("vm1 ran, and ended at once: ")
+    assert ended.state == "done" and ended.detail.startswith("it ran, and ended by itself (simulated"), ended
+    assert f"the simulated machine died at {point}" in ended.detail
     assert two.c2.condition() == "stopped"
-    assert (await two.carry("c2", "activate")).state == "failed", "it does not begin anew"
+    two.c2.shut = True
+    again = await two.carry("c2", "activate")
+    assert again.state == "done" and "ended by itself" in again.detail, "whatever else fails the second time"
+    assert two.c2.condition() == "stopped", "it does not begin anew"
+
+
+async def test_a_machine_that_ended_before_it_ran_is_the_sources_again(two: Region) -> None:
+    await two.until("activate")
+    two.c2.faults.set("activate", "dies")
+    assert (await two.carry("c2", "activate")).state == "failed" and two.c2.condition() == "stopped"
     assert (await two.carry("c2", "abort")).state == "done"
     assert (await two.carry("c1", "abort")).state == "done" and two.c1.condition() == "running"
+
+
+async def test_a_machine_that_was_run_and_does_not_answer_is_not_ended(two: Region) -> None:
+    await two.until("activate")
+    Machines(two.c2.state).turn("vm1", ran=True, frozen=True)
+    ended = await two.carry("c2", "activate")
+    assert (ended.state, ended.detail) == ("done", "it runs, but: vm1 does not answer; vm1 does not answer")
+    Machines(two.c2.state).turn("vm1", frozen=False)
+    assert two.c2.condition() != "gone"
 
 
 async def test_a_driver_that_does_not_list_its_machines_does_not_hold_up_reports(two: Region) -> None:
