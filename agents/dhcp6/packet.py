@@ -4,11 +4,12 @@ The server reads packets and not just datagrams because only those tell the Ethe
 the one thing about a client that DHCPv4 knows too, and that it cannot make up in every message, as it can a DUID.
 """
 
-import ctypes
 import socket
 import struct
 from dataclasses import dataclass
 from ipaddress import IPv6Address
+
+from agents import bpf
 
 SERVER_PORT, CLIENT_PORT = 547, 546
 SERVERS = IPv6Address("ff02::1:2")
@@ -16,23 +17,13 @@ SERVERS = IPv6Address("ff02::1:2")
 
 _HEAD = 40
 _UDP = 17
-_SO_ATTACH_FILTER = 26
 _SOL_PACKET, _PACKET_AUXDATA = 263, 8
 _AUXDATA = struct.Struct("=I")  # the first field of struct tpacket_auxdata: status
 _NOT_SUMMED = 1 << 3  # TP_STATUS_CSUMNOTREADY: sent on this machine, where the checksum is left to the hardware
 _FOR_US = (socket.PACKET_HOST, socket.PACKET_MULTICAST)
-_INSTRUCTION = struct.Struct("=HBBI")
 
-# Classic BPF over a packet without its Ethernet header: UDP to the server's port, or nothing.
-_ONLY_DHCP = (
-    (0x30, 0, 0, 6),  # load the next header
-    (0x15, 0, 3, _UDP),
-    (0x28, 0, 0, _HEAD + 2),  # load the destination port
-    (0x15, 0, 1, SERVER_PORT),
-    (0x06, 0, 0, 0xFFFF),
-    (0x06, 0, 0, 0),
-)
-_NOTHING = ((0x06, 0, 0, 0),)
+# Over a packet without its Ethernet header: UDP to the server's port.
+_ONLY_DHCP = bpf.matching((bpf.BYTE, 6, _UDP), (bpf.HALF, _HEAD + 2, SERVER_PORT))
 
 
 class PacketError(ValueError):
@@ -77,7 +68,7 @@ def ear(device: str) -> socket.socket:
     the kernel sorts out the rest, or every routed packet would pass by here. Raises OSError."""
     found = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
     try:
-        _filter(found, _ONLY_DHCP)
+        bpf.attach(found, _ONLY_DHCP)
         found.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
         found.bind((device, 0x86DD))
     except OSError:
@@ -91,7 +82,7 @@ def mouth(device: str) -> socket.socket:
     to the ear only. Raises OSError."""
     found = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
     try:
-        _filter(found, _NOTHING)
+        bpf.attach(found, bpf.NOTHING)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
         found.bind(("::", SERVER_PORT))
         group = SERVERS.packed + struct.pack("=I", socket.if_nametoindex(device))
@@ -110,8 +101,3 @@ def hear(ear: socket.socket) -> tuple[bytes, Packet] | None:
         return None
     statuses = [_AUXDATA.unpack_from(value)[0] for level, _, value in ancillary if level == _SOL_PACKET]
     return mac, parse(data, summed=not any(status & _NOT_SUMMED for status in statuses))
-
-
-def _filter(on: socket.socket, program: tuple[tuple[int, int, int, int], ...]) -> None:
-    code = ctypes.create_string_buffer(b"".join(_INSTRUCTION.pack(*step) for step in program))
-    on.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("@HP", len(program), ctypes.addressof(code)))

@@ -4,47 +4,40 @@ Short packets only (no data to speak of): the subflows that are looked for begin
 gigabits of others.
 """
 
-import ctypes
 import socket
 import struct
 
+from agents import bpf
+from agents.bpf import ANSWER, BYTE, EQUAL, GREATER, HALF, LENGTH, WORD, Step
 from agents.multipath.segment import Address
 
 _ETH_P_ALL = 0x0003
-_SO_ATTACH_FILTER = 26
 _SOL_PACKET, _ADD_MEMBERSHIP, _PROMISCUOUS = 263, 1, 1
 _LONGEST = 160  # octets of a frame; headers with all of TCP's options are 134
 
-# Classic BPF (linux/filter.h): what is loaded, compared, and answered.
-_INSTRUCTION = struct.Struct("=HBBI")
-_LENGTH, _WORD, _HALF, _BYTE = 0x80, 0x20, 0x28, 0x30
-_EQUAL, _GREATER, _ANSWER = 0x15, 0x25, 0x06
 
-
-def program(address: Address) -> list[tuple[int, int, int, int]]:
+def program(address: Address) -> list[Step]:
     """The filter: TCP from or to that address, in a frame without a tag. (The kernel has taken a tag off by then.)"""
     kind, protocol, source, target = (0x0800, 23, 26, 30) if address.version == 4 else (0x86DD, 20, 22, 38)
     words = struct.unpack(f"!{len(address.packed) // 4}I", address.packed)
-    ends = [[(_WORD, start + 4 * i, word) for i, word in enumerate(words)] for start in (source, target)]
-    both = [(_HALF, 12, kind), (_BYTE, protocol, 6)]
+    ends = [[(WORD, start + 4 * i, word) for i, word in enumerate(words)] for start in (source, target)]
+    both = [(HALF, 12, kind), (BYTE, protocol, 6)]
     other_end = 2 + 2 * len(both) + 2 * len(words)
     keep = other_end + 2 * len(words)
     drop = keep + 1
-    steps = [(_LENGTH, 0, 0, 0), (_GREATER, drop - 2, 0, _LONGEST)]
+    steps = [(LENGTH, 0, 0, 0), (GREATER, drop - 2, 0, _LONGEST)]
     for tests, then, otherwise in ((both, None, drop), (ends[0], keep, other_end), (ends[1], keep, drop)):
         for i, (load, at, value) in enumerate(tests):
             steps.append((load, 0, 0, at))
             following = len(steps) + 1
             last = i == len(tests) - 1 and then is not None
-            steps.append((_EQUAL, (then or 0) - following if last else 0, otherwise - following, value))
-    return [*steps, (_ANSWER, 0, 0, _LONGEST), (_ANSWER, 0, 0, 0)]
+            steps.append((EQUAL, (then or 0) - following if last else 0, otherwise - following, value))
+    return [*steps, (ANSWER, 0, 0, _LONGEST), (ANSWER, 0, 0, 0)]
 
 
 def attach(on: socket.socket, address: Address) -> None:
     """From now on the socket gets nothing else. Raises OSError."""
-    steps = program(address)
-    code = ctypes.create_string_buffer(b"".join(_INSTRUCTION.pack(*step) for step in steps))
-    on.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("@HP", len(steps), ctypes.addressof(code)))
+    bpf.attach(on, program(address))
 
 
 def ear(device: str, address: Address) -> socket.socket:

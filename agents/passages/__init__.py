@@ -1,7 +1,7 @@
 """Whether packets pass: probes from the gateway of each LAN, through its tunnels, to the gateways of its remotes.
 
-`targets.py` says who is asked, from the desired state; `arp.py` makes questions and reads answers; `table.py` decides
-when to ask and what silence means. All three are pure. `prober.py` has the sockets.
+`targets.py` says whom to ask, from the desired state; `arp.py` and `discovery.py` make questions and read answers;
+`table.py` decides when to ask and what silence means. All of them are pure. `prober.py` has the sockets.
 """
 
 from agents.passages.prober import Prober

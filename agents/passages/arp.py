@@ -3,19 +3,24 @@
 import struct
 from ipaddress import IPv4Address
 
-_ETHER = 0x0806
+from agents.bpf import HALF, Step, matching
+
+ETHER = 0x0806
 _HEAD = struct.pack("!HHBB", 1, 0x0800, 6, 4)
 _FRAME = struct.Struct("!6s6sH6sH6s4s6s4s")
 _REQUEST, _REPLY = 1, 2
-BROADCAST = "ff:ff:ff:ff:ff:ff"
+_BROADCAST = "ff:ff:ff:ff:ff:ff"
+
+ANSWERS: list[Step] = matching((HALF, 12, ETHER), (HALF, 20, _REPLY))
+"""The kernel's filter for a packet socket."""
 
 
-def request(mac: str, address: str, target: str, to: str = BROADCAST) -> bytes:
-    """Asks, from that MAC and address, who has the target; `to` is whom the frame is for."""
+def request(mac: str, address: str, target: str, to: str | None) -> bytes:
+    """Asks, from that MAC and address, who has the target; `to` is whom the frame is for, None for everybody."""
     return _FRAME.pack(
-        _octets(to),
+        _octets(to or _BROADCAST),
         _octets(mac),
-        _ETHER,
+        ETHER,
         _HEAD,
         _REQUEST,
         _octets(mac),
@@ -30,7 +35,7 @@ def answer(frame: bytes, mac: str) -> tuple[str, str] | None:
     if len(frame) < _FRAME.size:
         return None
     to, _, kind, head, operation, sender, address, *_ = _FRAME.unpack_from(frame)
-    if (to, kind, head, operation) != (_octets(mac), _ETHER, _HEAD, _REPLY):
+    if (to, kind, head, operation) != (_octets(mac), ETHER, _HEAD, _REPLY):
         return None
     return str(IPv4Address(address)), sender.hex(":")
 

@@ -6,8 +6,11 @@ import random
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Protocol
 
-from agents.passages.arp import BROADCAST, answer, request
+from agents import bpf
+from agents.families import Version
+from agents.passages import arp, discovery
 from agents.passages.table import Table
 from agents.passages.targets import Lan, Target, targets
 from controller.wire.desired import Desired
@@ -19,7 +22,19 @@ PAUSE = 0.05
 """Seconds between two questions, whosever: 20 a second."""
 
 _IDLE = 5.0
-_ETH_P_ARP = 0x0806
+
+
+class _Protocol(Protocol):
+    """Questions and answers of a family, as Ethernet frames."""
+
+    ETHER: int
+    ANSWERS: list[bpf.Step]
+
+    def request(self, mac: str, address: str, target: str, to: str | None) -> bytes: ...
+    def answer(self, frame: bytes, mac: str) -> tuple[str, str] | None: ...
+
+
+_PROTOCOLS: dict[Version, _Protocol] = {4: arp, 6: discovery}
 
 
 class Prober:
@@ -67,23 +82,26 @@ class Prober:
     def _ask(self, target: Target, mac: str | None) -> None:
         lan = target.lan
         try:
-            self._socket(lan).send(request(lan.mac, lan.gateway, target.address, mac or BROADCAST))
+            question = _PROTOCOLS[lan.version].request(lan.mac, lan.gateway, target.address, mac)
+            self._socket(lan).send(question)
         except OSError as error:  # no such bridge now: the pair is silent
             log.debug("%s cannot be asked from %s: %s", target.address, lan.bridge, error)
             self._close(lan)
 
     def _socket(self, lan: Lan) -> socket.socket:
         """That of the bridge as it is now: one that was made anew is another interface."""
-        for other in [one for one in self._sockets if one.bridge == lan.bridge and one != lan]:
+        for other in [one for one in self._sockets if _interface(one) == _interface(lan) and one != lan]:
             self._close(other)
         index = socket.if_nametoindex(lan.bridge)
         known = self._sockets.get(lan)
         if known is not None and known[0] == index:
             return known[1]
         self._close(lan)
-        fresh = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(_ETH_P_ARP))
+        protocol = _PROTOCOLS[lan.version]
+        fresh = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
         try:
-            fresh.bind((lan.bridge, _ETH_P_ARP))
+            bpf.attach(fresh, protocol.ANSWERS)
+            fresh.bind((lan.bridge, protocol.ETHER))
         except OSError:
             fresh.close()
             raise
@@ -93,7 +111,7 @@ class Prober:
 
     def _hear(self, lan: Lan, ear: socket.socket) -> None:
         try:
-            heard = answer(ear.recv(128), lan.mac)
+            heard = _PROTOCOLS[lan.version].answer(ear.recv(128), lan.mac)
         except BlockingIOError:
             return
         except OSError:
@@ -107,3 +125,7 @@ class Prober:
         if (known := self._sockets.pop(lan, None)) is not None:
             asyncio.get_running_loop().remove_reader(known[1])
             known[1].close()
+
+
+def _interface(lan: Lan) -> tuple[str, int]:
+    return lan.bridge, lan.version

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
+from agents.families import Version
 from agents.passages.targets import Target
 from controller.wire.desired import GATEWAYS
 from controller.wire.findings import Passage, Verdict
@@ -42,13 +43,13 @@ class Table:
 
     def __init__(self, chance: Random) -> None:
         self._chance = chance
-        self._pairs: dict[tuple[str, str], _Pair] = {}
+        self._pairs: dict[tuple[str, str, Version], _Pair] = {}
 
     def intend(self, targets: Iterable[Target], now: float) -> None:
         """These from now on. One that was there goes on as it was."""
         before, self._pairs = self._pairs, {}
         for target in targets:
-            key = target.lan.endpoint, target.remote
+            key = target.lan.endpoint, target.remote, target.lan.version
             known = before.get(key)
             fresh = _Pair(target, now + GRACE * (1 + self._chance.random()))
             self._pairs[key] = known if known is not None and known.target == target else fresh
@@ -96,8 +97,8 @@ class Table:
     def passages(self, endpoint: str) -> list[Passage]:
         """What is decided of that LAN's."""
         return [
-            Passage(remote=pair.target.remote, allowed=pair.target.allowed, verdict=pair.verdict)
-            for (near, _), pair in sorted(self._pairs.items())
+            Passage(remote=far, allowed=pair.target.allowed, verdict=pair.verdict, family=f"ipv{version}")
+            for (near, far, version), pair in sorted(self._pairs.items())
             if near == endpoint and pair.verdict is not None
         ]
 

@@ -1,21 +1,25 @@
-"""Who is asked, from the desired state. Pure."""
+"""Whom each LAN asks, from the desired state. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_interface, ip_network
 
-from agents.lan import bridge_name, mac
-from controller.wire.desired import Desired
+from agents.families import Version
+from agents.lan import bridge_name, gateways, mac
+from controller.wire.desired import Desired, Remote
+
+_VERSIONS: tuple[Version, ...] = (4, 6)
 
 
 @dataclass(frozen=True, slots=True)
 class Lan:
-    """Where questions come from: the bridge, and the gateway's own MAC and IPv4 address."""
+    """Where questions come from: the bridge, and the gateway's own MAC and address in one family."""
 
     endpoint: str
     bridge: str
     mac: str
     gateway: str
+    version: Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +33,23 @@ class Target:
 
 
 def targets(desired: Desired) -> Iterator[Target]:
-    """For each LAN its remotes, and those of the cloudlet's other LANs that it shares no pool with. A gateway has the
-    first address of its prefix (docs/addresses.md). LANs without IPv4 are not asked about."""
+    """For each LAN its remotes, and those of the cloudlet's other LANs that it shares no pool with, in each family that
+    both have. A gateway has the first address of its prefix (docs/addresses.md)."""
     own = {endpoint.name for endpoint in desired.endpoints}
-    known = {r.endpoint: r.prefix for e in desired.endpoints for r in e.remotes if ip_network(r.prefix).version == 4}
+    remotes = {r.endpoint: r for e in desired.endpoints for r in e.remotes if r.endpoint not in own}
     for endpoint in desired.endpoints:
-        if ip_address(endpoint.gateway).version != 4:
-            continue
-        lan = Lan(endpoint.name, bridge_name(endpoint), mac(desired.cloudlet, endpoint.index), endpoint.gateway)
         allowed = {remote.endpoint for remote in endpoint.remotes}
-        for name, prefix in sorted(known.items()):
-            if name not in own:
-                yield Target(lan, name, str(ip_network(prefix)[1]), name in allowed)
+        addresses = gateways(endpoint)
+        for version in _VERSIONS:
+            if (gateway := addresses.get(version)) is None:
+                continue
+            own_mac, address = mac(desired.cloudlet, endpoint.index), str(ip_interface(gateway).ip)
+            lan = Lan(endpoint.name, bridge_name(endpoint), own_mac, address, version)
+            for name, remote in sorted(remotes.items()):
+                if (far := _gateway(remote, version)) is not None:
+                    yield Target(lan, name, far, name in allowed)
+
+
+def _gateway(remote: Remote, version: Version) -> str | None:
+    prefixes = (ip_network(prefix) for prefix in (remote.prefix, remote.prefix6) if prefix is not None)
+    return next((str(prefix[1]) for prefix in prefixes if prefix.version == version), None)

@@ -18,6 +18,7 @@ with two MACs. `guest-silent`: a VM runs, and its guest does not answer."""
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
 Verdict = Literal["passes", "silent"]
+IpFamily = Literal["ipv4", "ipv6"]
 
 
 class Finding(Message):
@@ -40,8 +41,9 @@ class Finding(Message):
 class Passage(Message):
     """Whether what the agent sends from the gateway of a LAN to the gateway of `remote` comes back: `silent` after
     several probes in a row without an answer, `passes` after one. `allowed`: whether the two share a pool; if not,
-    nothing may come back."""
+    nothing may come back. `family`: of the two gateways' addresses."""
 
     remote: Name
     allowed: bool
     verdict: Verdict
+    family: IpFamily = Field(default="ipv4", exclude_if=lambda family: family == "ipv4")

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from controller.core.doctor.difference import Difference
 from controller.core.doctor.kernels import Cloudlet
 from controller.core.doctor.kinds import Kind
-from controller.wire.findings import Finding
+from controller.wire.findings import Finding, Passage
 from controller.wire.rulesets import RuleSet
+
+_FAMILIES = {"ipv4": "IPv4", "ipv6": "IPv6"}
 
 
 def compare_passages(intent: RuleSet, cloudlets: Sequence[Cloudlet]) -> Iterator[Difference]:
@@ -31,9 +33,9 @@ def compare_passages(intent: RuleSet, cloudlets: Sequence[Cloudlet]) -> Iterator
                 if shared is not passage.allowed:
                     continue  # the agent has not heard of it yet
                 if shared and not passes:
-                    yield _silent(cloudlet.desired.cloudlet, near, far, endpoints[far])
+                    yield _silent(cloudlet.desired.cloudlet, near, passage, endpoints[far])
                 if passes and not shared:
-                    yield _open(cloudlet.desired.cloudlet, near, far, endpoints[far])
+                    yield _open(cloudlet.desired.cloudlet, near, passage, endpoints[far])
         for finding in cloudlet.report.findings:
             yield _found(cloudlet.desired.cloudlet, finding)
 
@@ -47,15 +49,17 @@ def _together(intent: RuleSet) -> Mapping[str, frozenset[str]]:
     return found
 
 
-def _silent(cloudlet: str, near: str, far: str, far_cloudlet: str) -> Difference:
-    text = f"Packets do not pass from {near} to {far}: {far_cloudlet} answers no probe of {cloudlet}."
+def _silent(cloudlet: str, near: str, passage: Passage, far_cloudlet: str) -> Difference:
+    far, family = passage.remote, _FAMILIES[passage.family]
+    text = f"{family} packets do not pass from {near} to {far}: {far_cloudlet} answers no probe of {cloudlet}."
     return Difference(Kind.DOES_NOT_PASS, f"tunnels of {cloudlet}", f"{near} to {far}", "answers", "silence", text)
 
 
-def _open(cloudlet: str, near: str, far: str, far_cloudlet: str) -> Difference:
+def _open(cloudlet: str, near: str, passage: Passage, far_cloudlet: str) -> Difference:
+    far, family = passage.remote, _FAMILIES[passage.family]
     text = (
-        f"The gateway of {far} at {far_cloudlet} answers probes from {near}, and no VCP allows it: the isolation "
-        "of pools is broken."
+        f"The gateway of {far} at {far_cloudlet} answers {family} probes from {near}, and no VCP allows it: the "
+        "isolation of pools is broken."
     )
     where = f"tunnels of {cloudlet}"
     return Difference(Kind.PASSES_THOUGH_FORBIDDEN, where, f"{near} to {far}", "silence", "answers", text)

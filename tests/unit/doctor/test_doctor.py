@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -14,7 +15,7 @@ from typer.main import get_command
 from controller.cli.main import app
 from controller.core.doctor import REMEDIES, Cloudlet, Difference, Kind, Route, RouteServer, compare
 from controller.wire import reports, rulesets
-from controller.wire.findings import Finding, FindingKind, Passage, Verdict
+from controller.wire.findings import Finding, FindingKind, IpFamily, Passage, Verdict
 from controller.wire.tunnels import Ipsec, IpsecTunnel
 from tests.unit.doctor.regions import Region, regions
 
@@ -294,8 +295,8 @@ def test_every_pair_that_does_not_pass_as_it_should_is_found(region: Region, dat
     """Both kernels agree; a probe says otherwise."""
     a, b = data.draw(st.sampled_from([(a, b) for a in region.numbers for b in region.numbers if a != b]))
     allowed = region.together(a, b)
-    for verdict in get_args(Verdict):
-        passage = Passage(remote=region.name(b), allowed=allowed, verdict=verdict)
+    for verdict, family in product(get_args(Verdict), get_args(IpFamily)):
+        passage = Passage(remote=region.name(b), allowed=allowed, verdict=verdict, family=family)
         found = check(region, **{f"c{a}": with_passages(region.cloudlet(a), passage)})
         if allowed is (verdict == "passes"):
             assert found == []
@@ -303,6 +304,7 @@ def test_every_pair_that_does_not_pass_as_it_should_is_found(region: Region, dat
             [difference] = found
             kind = Kind.DOES_NOT_PASS if allowed else Kind.PASSES_THOUGH_FORBIDDEN
             assert difference.kind is kind and difference.subject == f"{region.name(a)} to {region.name(b)}"
+            assert family.replace("ip", "IP") in difference.text
 
 
 def test_of_old_probes_nothing_is_said() -> None:

@@ -30,7 +30,7 @@ OWN = {
     "agents/multipath/ear.py": "an address that the agent knows",
     "agents/multipath/watch.py": "a frame, which `agents/multipath/segment.py` reads",
     "agents/neighbours/clocks.py": "the kernel's time of arrival, of 16 bytes",
-    "agents/passages/prober.py": "a frame, which `agents/passages/arp.py` reads",
+    "agents/passages/prober.py": "a frame, which `agents/passages/{arp,discovery}.py` read",
     "agents/ra/advertiser.py": "the kernel's hop limit, of four bytes; what comes is not looked at",
     "agents/session_keys.py": "its own file",
     "agents/settings.py": "the operators' file",

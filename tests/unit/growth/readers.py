@@ -26,7 +26,7 @@ from agents.identity import x509 as agents_x509
 from agents.ipsec import association, credentials, reasons
 from agents.multipath import options, segment, sockets
 from agents.neighbours import icmp, stamp
-from agents.passages import arp
+from agents.passages import arp, discovery
 from agents.sightings import message as sighting
 from controller import jose
 from controller.api import bodies, heads, pages
@@ -375,6 +375,9 @@ CASES: dict[str, list[Case]] = {
     ),
     "agents/passages/arp.py": _all(
         "frame", lambda data: arp.answer(data, "02:00:00:00:00:01"), DATAGRAM, _again(b"\xff")
+    ),
+    "agents/passages/discovery.py": _all(
+        "frame", lambda data: discovery.answer(data, "02:00:00:00:00:01"), DATAGRAM, _again(b"\xff")
     ),
     "agents/sightings/message.py": _all(
         "netlink",

@@ -1,15 +1,10 @@
-"""Who is asked, when, and what silence means; ARP as octets."""
+"""Whom a LAN asks, when, and what silence means."""
 
-from ipaddress import IPv4Address
 from random import Random
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from agents.passages.arp import answer, request
 from agents.passages.table import AGAIN, FORBIDDEN, GRACE, INTERVAL, MISSES, WAIT, Table
 from agents.passages.targets import Target, targets
-from tests.unit.agents.desires import desired, endpoint, remote
+from tests.unit.agents.desires import desired, dual, endpoint, remote
 
 FAR, OTHER = endpoint(2), endpoint(3)
 STATE = desired(endpoint(1, remotes=[remote(FAR)]), endpoint(9, index=2, remotes=[remote(OTHER)]))
@@ -25,6 +20,33 @@ def test_allowed_and_forbidden_are_asked() -> None:
         ("e9", "e2"): ("10.2.0.1", False),
         ("e9", "e3"): ("10.3.0.1", True),
     }
+
+
+def test_both_families_are_asked_where_both_ends_have_both() -> None:
+    far, plain = endpoint(2, **dual(2)), endpoint(3)
+    own = endpoint(1, remotes=[remote(far), remote(plain)], **dual(1))
+    found = {(t.remote, t.lan.version): (t.lan.gateway, t.address) for t in targets(desired(own))}
+    assert found == {
+        ("e2", 4): ("10.1.0.1", "10.2.0.1"),
+        ("e2", 6): ("2001:db8:1::1", "2001:db8:2::1"),
+        ("e3", 4): ("10.1.0.1", "10.3.0.1"),
+    }
+    only6 = endpoint(1, prefix="2001:db8:1::/64", gateway="2001:db8:1::1", remotes=[remote(far), remote(plain)])
+    assert [(t.remote, t.address) for t in targets(desired(only6))] == [("e2", "2001:db8:2::1")]
+
+
+def test_each_family_has_its_own_verdict() -> None:
+    far = endpoint(2, **dual(2))
+    state = desired(endpoint(1, remotes=[remote(far)], **dual(1)))
+    table, now = Table(Random(7)), 0.0
+    table.intend(targets(state), now)
+    while now < GRACE * 2 + MISSES * (AGAIN * 1.2 + WAIT):
+        now += 0.5
+        for target, _ in table.due(now):
+            if target.lan.version == 4:
+                table.answered("e1", target.address, MAC, now)
+        table.lapse(now)
+    assert {p.family: p.verdict for p in table.passages("e1")} == {"ipv4": "passes", "ipv6": "silent"}
 
 
 class Run:
@@ -94,19 +116,3 @@ def test_who_stays_goes_on_and_who_leaves_is_forgotten() -> None:
     assert [p.remote for p in run.table.passages("e1")] == ["e2"]
     run.table.intend([], run.now)
     assert run.table.passages("e1") == [] and run.table.next() is None
-
-
-@given(st.ip_addresses(v=4), st.ip_addresses(v=4))
-def test_answers_are_read_and_nothing_else(one: IPv4Address, other: IPv4Address) -> None:
-    asked = request(MAC, str(one), str(other))
-    assert answer(asked, MAC) is None and len(asked) == 42
-    far = "02:57:00:00:00:03"
-    said = bytearray(request(far, str(other), str(one), to=MAC))
-    said[21] = 2
-    assert answer(bytes(said), MAC) == (str(other), far)
-    assert answer(bytes(said), far) is None
-
-
-@given(st.binary(max_size=80))
-def test_whatever_comes_is_no_error(frame: bytes) -> None:
-    answer(frame, MAC)
