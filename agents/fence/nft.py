@@ -1,18 +1,76 @@
 """The door to nftables: the `nft` command."""
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NotRequired
+
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
 
 from agents import command
+from agents.answer import Unreadable, read_json
 from agents.fence.generation import generation
 from agents.fence.notifications import Transaction
 from agents.fence.rules import FAMILIES, TABLE, ruleset
 
 _TIMEOUT = 10.0
+
+
+class _Object(TypedDict):
+    """What nft says of anything that has a name, in a table (libnftables-json(5))."""
+
+    family: str
+    table: str
+    name: str
+
+
+class _Chain(_Object):
+    """And of a base chain's place."""
+
+    hook: NotRequired[str]
+    policy: NotRequired[str]
+
+
+class _Counter(_Object):
+    """And of what it has counted."""
+
+    packets: int
+    bytes: int
+
+
+class _Set(_Object):
+    """And of what is in it."""
+
+    elem: NotRequired[list[Any]]
+
+
+class _Rule(TypedDict):
+    """What nft says of a rule."""
+
+    chain: str
+    expr: NotRequired[list[dict[str, Any]]]
+
+
+class Object(TypedDict):
+    """One entry of nft's lists: an object by its kind. Of kinds that nobody looks at nothing is said."""
+
+    chain: NotRequired[_Chain]
+    limit: NotRequired[_Object]
+    counter: NotRequired[_Counter]
+    set: NotRequired[_Set]
+    rule: NotRequired[_Rule]
+
+
+class _List(TypedDict):
+    """What nft lists."""
+
+    nftables: list[Object]
+
+
+_LIST = TypeAdapter(_List)
+_KINDS: tuple[Literal["chain", "counter", "limit"], ...] = ("chain", "counter", "limit")
 
 
 class NftError(Exception):
@@ -131,7 +189,7 @@ class Nft:
         """What each fence dropped and why, also what dropped nothing. Empty without fences. Of other tables: what their
         counters have counted. Raises NftError."""
         found = []
-        for item in json.loads(await _nft("-j", "list", "counters"))["nftables"]:
+        for item in await _listed("counters"):
             counter = item.get("counter")
             if counter and counter["table"] in (tables or (TABLE,)) and counter["family"] in FAMILIES:
                 bridge, _, reason = counter["name"].partition(".")
@@ -141,9 +199,9 @@ class Nft:
     async def names(self, table: str) -> dict[str, frozenset[str]]:
         """Chains, counters and limits of a bridge table by their kind; empty if it is not there. Raises NftError."""
         found: dict[str, set[str]] = {}
-        for kind in ("chain", "counter", "limit"):
-            for item in json.loads(await _nft("-j", "list", f"{kind}s"))["nftables"]:
-                one = item.get(kind)
+        for kind in _KINDS:
+            for item in await _listed(f"{kind}s"):
+                one: _Object | None = item.get(kind)
                 if one and one["table"] == table and one["family"] == "bridge":
                     found.setdefault(kind, set()).add(one["name"])
         return {kind: frozenset(names) for kind, names in found.items()}
@@ -155,16 +213,21 @@ class Nft:
             await _nft("-f", "-", stdin=ruleset([]))
 
 
-async def objects(family: str, table: str) -> list[dict[str, Any]]:
+async def objects(family: str, table: str) -> list[Object]:
     """What a table has, in nft's own JSON (libnftables-json(5)). Raises NftError, also if there is no such table."""
-    found: list[dict[str, Any]] = json.loads(await _nft("-j", "list", "table", family, table))["nftables"]
-    return found
+    return await _listed("table", family, table)
 
 
-async def chains() -> list[dict[str, Any]]:
+async def chains() -> list[Object]:
     """All chains in this namespace, without their rules, in nft's own JSON. Raises NftError."""
-    found: list[dict[str, Any]] = json.loads(await _nft("-j", "list", "chains"))["nftables"]
-    return found
+    return await _listed("chains")
+
+
+async def _listed(*what: str) -> list[Object]:
+    try:
+        return read_json(_LIST, await _nft("-j", "list", *what))["nftables"]
+    except Unreadable as error:
+        raise NftError(f"nft's answer to 'list {' '.join(what)}' {error}") from None
 
 
 async def _nft(*arguments: str, stdin: str = "") -> str:

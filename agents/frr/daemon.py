@@ -1,22 +1,42 @@
 """The door to FRR's daemons: load a configuration, read the sessions."""
 
 import asyncio
-import json
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NotRequired
+
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
 
 from agents import command, durable
+from agents.answer import Unreadable, printable, read_json
 from agents.frr.vty import VtyError, ask
 
 _RELOAD = "/usr/lib/frr/frr-reload.py"
 _RELOAD_TIMEOUT = 30.0
+_SESSIONS = "show bgp l2vpn evpn summary json"
 # VTEPs behind a default route are reachable; without this zebra calls them unreachable, and bgpd opens no session.
 _NEXT_HOPS_BY_DEFAULT_ROUTE = "ip nht resolve-via-default"
 
 _PASSWORD = re.compile(r"(neighbor (\S+) password) (\S+)")
 _NEIGHBOUR = re.compile(r"neighbor (\S+) remote-as")
+
+
+class _Peer(TypedDict):
+    """What bgpd says of a session."""
+
+    state: str
+
+
+class _Summary(TypedDict):
+    """What bgpd says of all sessions; nothing where there are none."""
+
+    peers: NotRequired[dict[str, _Peer]]
+
+
+_SUMMARY = TypeAdapter(_Summary)
 
 
 class FrrError(Exception):
@@ -60,9 +80,14 @@ class Frr:
             return changed or after != before
 
     async def sessions(self) -> dict[str, str]:
-        """The state of the session with each route server by its address: `established`, or the FSM state's name."""
-        summary = json.loads(await self._ask(self._bgpd, "show bgp l2vpn evpn summary json") or "{}")
-        return {address: str(peer["state"]).lower() for address, peer in summary.get("peers", {}).items()}
+        """The state of the session with each route server by its address: `established`, or the FSM state's name.
+        Raises FrrError."""
+        said = await self._ask(self._bgpd, _SESSIONS)
+        try:
+            peers = read_json(_SUMMARY, said or "{}").get("peers", {})
+        except Unreadable as error:
+            raise FrrError(f"bgpd's answer to {_SESSIONS!r} {error}") from None
+        return {printable(address, 64): printable(peer["state"], 64).lower() for address, peer in peers.items()}
 
     async def resolve_next_hops(self) -> bool:
         """Let zebra resolve next hops by a default route; return whether that changed anything.

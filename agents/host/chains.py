@@ -86,8 +86,9 @@ def _accepting(start: str, rules: Mapping[str, list[list[Mapping[str, Any]]]]) -
             for one in expressions:
                 if "accept" in one:
                     yield expressions
-                if (turn := one.get("jump") or one.get("goto")) is not None:
-                    todo.append(turn["target"])
+                target = _object(one.get("jump") or one.get("goto")).get("target")
+                if isinstance(target, str):
+                    todo.append(target)
 
 
 def _matches(rule: Iterable[Mapping[str, Any]]) -> bool:
@@ -97,12 +98,11 @@ def _matches(rule: Iterable[Mapping[str, Any]]) -> bool:
 
 def _names(rule: Iterable[Mapping[str, Any]], bridge: str) -> bool:
     for one in rule:
-        match = one.get("match")
-        if match and match.get("op") in ("==", "in"):
-            left = match.get("left")
-            key = left.get("meta", {}).get("key") if isinstance(left, dict) else None
+        match = _object(one.get("match"))
+        if match.get("op") in ("==", "in"):
+            key = _object(_object(match.get("left")).get("meta")).get("key")
             if key in ("iifname", "oifname", "iif", "oif", "ibrname", "obrname"):
-                return any(isinstance(v, str) and fnmatchcase(bridge, v) for v in _values(match["right"]))
+                return any(isinstance(v, str) and fnmatchcase(bridge, v) for v in _values(match.get("right")))
     return False
 
 
@@ -110,18 +110,21 @@ def _has_port(rule: Iterable[Mapping[str, Any]]) -> bool:
     return any(
         value == VXLAN_PORT or (isinstance(value, range) and VXLAN_PORT in value)
         for one in rule
-        if (match := one.get("match"))
-        for value in _values(match["right"])
+        for value in _values(_object(one.get("match")).get("right"))
     )
 
 
-def _values(right: Any) -> Iterator[object]:
-    if isinstance(right, dict) and "set" in right:
-        for one in right["set"]:
-            yield from _values(one)
-    elif isinstance(right, dict) and "range" in right:
-        first, last = right["range"]
-        if isinstance(first, int) and isinstance(last, int):
-            yield range(first, last + 1)
+def _values(right: object, depth: int = 4) -> Iterator[object]:
+    """What the right side of a match has, within sets; rules are others', so it may be anything."""
+    among, between = _object(right).get("set"), _object(right).get("range")
+    if isinstance(among, list):
+        for one in among if depth else ():
+            yield from _values(one, depth - 1)
+    elif isinstance(between, list) and len(between) == 2 and all(isinstance(end, int) for end in between):
+        yield range(between[0], between[1] + 1)
     else:
         yield right
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

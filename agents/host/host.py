@@ -1,7 +1,6 @@
 """Looks at the host's rules and settings now and then."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -46,7 +45,7 @@ class Host:
             self._news.clear()
             try:
                 found = await self.look()
-            except (NftError, OSError, json.JSONDecodeError) as error:
+            except (NftError, OSError) as error:
                 log.debug("the host's rules cannot be read: %s", error)
                 continue
             if found != self.findings:

@@ -4,10 +4,36 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.fence.nft import objects
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
+from agents.answer import Unreadable, read
+from agents.fence.nft import NftError, objects
 from agents.ipsec.guard import FAMILY, TABLE
 
 _COUNTED = ("came_from", "meant_for")  # sets whose elements count
+
+
+class _Packets(TypedDict):
+    """As nft says what an element has counted."""
+
+    packets: int
+
+
+class _Counted(TypedDict):
+    """An address, and what it has counted."""
+
+    val: str
+    counter: _Packets
+
+
+class _Element(TypedDict):
+    """As nft has it in a set."""
+
+    elem: _Counted
+
+
+_ELEMENTS = TypeAdapter(list[_Element])
 
 
 @dataclass(frozen=True)
@@ -23,17 +49,20 @@ class Drops:
 
 async def drops() -> Drops:
     """Asks the kernel. Raises NftError, also where there is no guard."""
-    return parse(await objects(FAMILY, TABLE))
+    try:
+        return parse(await objects(FAMILY, TABLE))
+    except Unreadable as error:
+        raise NftError(f"nft's answer to 'list table {FAMILY} {TABLE}' {error}") from None
 
 
 def parse(found: Iterable[Mapping[str, Any]]) -> Drops:
-    """From what nft says of the guard's table (libnftables-json(5))."""
+    """From what nft says of the guard's table (libnftables-json(5)). Raises Unreadable."""
     counters: dict[str, int] = {}
     sets: dict[str, dict[str, int]] = {}
     for each in found:
         if counter := each.get("counter"):
             counters[counter["name"]] = counter["packets"]
         elif (addresses := each.get("set")) and addresses["name"] in _COUNTED:
-            elements = [one["elem"] for one in addresses.get("elem", ())]
+            elements = [one["elem"] for one in read(_ELEMENTS, addresses.get("elem", []))]
             sets[addresses["name"]] = {one["val"]: one["counter"]["packets"] for one in elements}
     return Drops(counters.get("in", 0), counters.get("out", 0), sets.get("came_from", {}), sets.get("meant_for", {}))

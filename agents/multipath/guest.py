@@ -4,7 +4,8 @@ import asyncio
 from ipaddress import ip_address
 from typing import Any
 
-from agents.hypervisors.guest_json import guest_object, shown
+from agents.answer import shown
+from agents.hypervisors.guest_json import guest_object
 from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
 from agents.multipath.segment import Address
 from agents.multipath.sockets import COMMAND, Socket, sockets

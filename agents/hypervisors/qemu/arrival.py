@@ -10,7 +10,7 @@ from agents.hypervisors.qemu import destination
 from agents.hypervisors.qemu.boot import boot
 from agents.hypervisors.qemu.condition import VAIN
 from agents.hypervisors.qemu.digests import Digests
-from agents.hypervisors.qemu.monitor import MonitorAway, Session
+from agents.hypervisors.qemu.monitor import Garbled, MonitorAway, Session
 from agents.hypervisors.qemu.record import Move
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import Machine, Nic
@@ -84,7 +84,7 @@ async def activate(vm: Vm, move: str) -> Figures:
             await destination.release(session)
             try:
                 await session.execute("cont")
-            except MonitorAway as away:  # it was told, and may have run since, be it for a moment
+            except (MonitorAway, Garbled) as away:  # it was told, and may have run since, be it for a moment
                 log.warning("%s: %s", vm.name, away)
         kept.move.role = "arrived"
         vm.save(kept)

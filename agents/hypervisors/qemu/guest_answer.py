@@ -5,9 +5,10 @@ import base64
 import binascii
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from agents.hypervisors.guest_json import guest_object, printable, shown
+from agents.answer import Unreadable, printable, read, shown
+from agents.hypervisors.guest_json import guest_object
 from agents.hypervisors.hypervisor import HypervisorError
 
 LONGEST = 2**22
@@ -53,11 +54,9 @@ def answer(command: str, text: str, model: type[A]) -> A:
             f"the guest refused {command}: {printable(said, _TOLD) if isinstance(said, str) else shown(said)}"
         )
     try:
-        return model.model_validate(found.get("return"))
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "answer"
-        raise HypervisorError(f"the guest's answer to {command} cannot be read: {where}: {first['msg']}") from None
+        return read(TypeAdapter(model), found.get("return"))
+    except Unreadable as error:
+        raise HypervisorError(f"the guest's answer to {command} {error}") from None
 
 
 def output(ended: Status, said: str) -> str:

@@ -15,7 +15,7 @@ from agents.hypervisors.qemu.accelerator import version
 from agents.hypervisors.qemu.condition import COMING
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.guard import guard
-from agents.hypervisors.qemu.monitor import MonitorAway
+from agents.hypervisors.qemu.monitor import Garbled, MonitorAway
 from agents.hypervisors.qemu.peer import check
 from agents.hypervisors.qemu.platform import Here
 from agents.hypervisors.qemu.record import Move, Record
@@ -187,7 +187,7 @@ class Qemu:
         vm = self._vm(name)
         async with self._locks[name]:
             patience = float(self._site.options.get("shutdown_seconds", "20"))
-            with suppress(MonitorAway):  # whom nobody can ask is ended
+            with suppress(MonitorAway, Garbled):  # whom nobody can ask is ended
                 if patience > 0 and await vm.condition() == "running":
                     await vm.agent.shut_down()
                     with suppress(MonitorAway):  # it was fast

@@ -16,19 +16,28 @@ from typing import Any
 from qemu.qmp import ConnectError, ExecuteError, QMPClient, QMPError
 from qemu.qmp.qmp_client import GreetingError, NegotiationError
 
+from agents.answer import Unreadable, printable
 from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.qemu.qmp_answer import answer
 
 PATIENCE = 10.0
 """Seconds that an answer may take: QEMU answers at once unless its main loop waits for storage or network."""
 
 _ATTEMPTS = 5
+_TOLD = 600  # characters of QEMU's own words
 
 logging.getLogger("qemu.qmp").setLevel(logging.CRITICAL)  # it logs what it raises as well
 _YANKABLE = ("migration", "block-node")
+_WRONG = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
+"""What the library raises of an answer that is none."""
 
 
 class MonitorAway(HypervisorError):  # noqa: N818 - a state
     """Nobody answers on the monitor's socket, or not any more."""
+
+
+class Garbled(HypervisorError):  # noqa: N818 - a state
+    """An answer is not what it ought to be: what it was to tell is not known."""
 
 
 class CommandRefused(HypervisorError):  # noqa: N818 - an answer
@@ -42,45 +51,55 @@ class Session:
         self._client, self._name, self._heard = client, name, heard
 
     async def execute(self, command: str, arguments: dict[str, Any] | None = None, seconds: float = PATIENCE) -> Any:
-        """Returns what QEMU returns. Raises CommandRefused, and MonitorAway if it does not answer."""
+        """Returns what QEMU returns, as `qmp_answer` describes it. Raises CommandRefused, Garbled, and MonitorAway if
+        it does not answer."""
         try:
             async with asyncio.timeout(seconds):
-                answer = await self._client.execute(command, arguments)
-        except ExecuteError as error:
+                found = await self._said(command, arguments)
+        except CommandRefused:
             self._heard()
-            raise CommandRefused(f"{self._name}: QEMU refused {command}: {error}") from error
+            raise
         except TimeoutError:
             raise MonitorAway(f"{self._name}: QEMU did not answer {command} within {seconds:g} s") from None
-        except (QMPError, OSError, EOFError) as error:
-            raise MonitorAway(f"{self._name}: QEMU went away during {command}") from error
         self._heard()
-        return answer
+        return found
 
     async def out_of_band(self, command: str, arguments: dict[str, Any] | None = None) -> Any:
         """As `execute`, also of a QEMU that hangs; only some commands can be said so."""
         try:
             async with asyncio.timeout(PATIENCE):
-                return await self._client.execute(command, arguments, oob=True)
-        except ExecuteError as error:
-            raise CommandRefused(f"{self._name}: QEMU refused {command}: {error}") from error
-        except (TimeoutError, QMPError, OSError, EOFError) as error:
+                return await self._said(command, arguments, oob=True)
+        except TimeoutError as error:
             raise MonitorAway(f"{self._name}: QEMU went away during {command}") from error
 
+    async def _said(self, command: str, arguments: dict[str, Any] | None, oob: bool = False) -> Any:
+        try:
+            return answer(command, arguments, await self._client.execute(command, arguments, oob=oob))
+        except ExecuteError as error:
+            text = printable(str(error), _TOLD)
+            raise CommandRefused(f"{self._name}: QEMU refused {command}: {text}") from error
+        except Unreadable as error:
+            raise Garbled(f"{self._name}: QEMU's answer to {command} {error}") from None
+        except TimeoutError:
+            raise
+        except (QMPError, OSError, EOFError) as error:
+            raise MonitorAway(f"{self._name}: QEMU went away during {command}") from error
+        except _WRONG as error:
+            text = f"{self._name}: QEMU's answer to {command} cannot be read: {type(error).__name__}"
+            raise Garbled(text) from error
+
     async def yankable(self) -> list[dict[str, Any]]:
-        """The connections of a transfer, out of band: also of a QEMU that hangs. Empty if it is gone."""
-        with suppress(QMPError, OSError, EOFError, TimeoutError):
-            async with asyncio.timeout(PATIENCE):
-                found = await self._client.execute("query-yank", oob=True)
-                assert isinstance(found, list)
-                return [one for one in found if one["type"] in _YANKABLE]
+        """The connections of a transfer, out of band: also of a QEMU that hangs. Empty if it is gone, or what it says
+        cannot be read."""
+        with suppress(HypervisorError):
+            return [one for one in await self.out_of_band("query-yank") if one["type"] in _YANKABLE]
         return []
 
     async def yank(self) -> None:
         """Cuts them (QMP `yank`)."""
-        with suppress(QMPError, OSError, EOFError, TimeoutError):
+        with suppress(HypervisorError):
             if cut := await self.yankable():
-                async with asyncio.timeout(PATIENCE):
-                    await self._client.execute("yank", {"instances": cut}, oob=True)
+                await self.out_of_band("yank", {"instances": cut})
 
 
 class Monitor:
@@ -112,14 +131,14 @@ class Monitor:
             try:
                 yield Session(client, self._name, self._hear)
             finally:
-                with suppress(QMPError, OSError, EOFError):
+                with suppress(QMPError, OSError, EOFError, *_WRONG):  # it says why the connection ended, if it has
                     await client.disconnect()
 
     async def _open(self) -> QMPClient:
         try:
             async with asyncio.timeout(PATIENCE):
                 return await self._connected()
-        except (QMPError, OSError, EOFError, TimeoutError) as error:
+        except (QMPError, OSError, EOFError, TimeoutError, *_WRONG) as error:
             raise MonitorAway(f"{self._name}: QEMU's monitor does not answer") from error
 
     async def _connected(self) -> QMPClient:

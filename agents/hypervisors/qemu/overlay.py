@@ -1,14 +1,20 @@
 """What a machine has written to its disk: a qcow2 overlay over the shared base. Only that moves."""
 
-import json
 import shutil
 from pathlib import Path
 
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
 from agents import command
+from agents.answer import Unreadable, read_json
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.hypervisors.qemu.command_line import overlay_path
 from agents.hypervisors.qemu.image import Image
 from controller.wire.machines import Machine
+
+_Info = TypedDict("_Info", {"virtual-size": int})
+_INFO = TypeAdapter(_Info)
 
 
 async def make(machine: Machine, folder: Path, image: Image, fresh: bool) -> None:
@@ -16,7 +22,7 @@ async def make(machine: Machine, folder: Path, image: Image, fresh: bool) -> Non
     path = overlay_path(folder)
     if machine.disk is None or image.base is None or (path.exists() and not fresh):
         return
-    base = json.loads(await _img("info", "--output=json", "-U", str(image.base)))["virtual-size"]
+    base = await _size(image.base)
     if base > machine.disk.bytes:
         raise Refused(f"{machine.name}: its disk has {machine.disk.bytes} bytes, its base {base}")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -26,6 +32,14 @@ async def make(machine: Machine, folder: Path, image: Image, fresh: bool) -> Non
     path.unlink(missing_ok=True)
     backing = ("-b", str(image.base.resolve()), "-F", "qcow2")
     await _img("create", "-q", "-f", "qcow2", *backing, str(path), str(machine.disk.bytes))
+
+
+async def _size(path: Path) -> int:
+    """Bytes that a guest finds in an image."""
+    try:
+        return read_json(_INFO, await _img("info", "--output=json", "-U", str(path)))["virtual-size"]
+    except Unreadable as error:
+        raise HypervisorError(f"the answer of 'qemu-img info {path}' {error}") from None
 
 
 async def _img(*arguments: str) -> str:

@@ -4,15 +4,19 @@ QEMU listens at one address. At the others the kernel itself listens, on the sam
 that connection only, and announces them to the source, which makes a subflow to each.
 """
 
-import json
 import math
 import re
 import socket
 from collections.abc import Sequence
 from ipaddress import ip_address
 from pathlib import Path
+from typing import NotRequired
+
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
 
 from agents import command
+from agents.answer import Unreadable, read_json
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.target import Place
 
@@ -24,6 +28,17 @@ ROOM = 8 << 20
 before it has grown, and what all of that waits for, on another path, then finds no room for good."""
 
 _RMEM = Path("/proc/sys/net/ipv4/tcp_rmem")
+
+
+class _Endpoint(TypedDict):
+    """What `ip mptcp endpoint show` says of one."""
+
+    address: str
+    id: int
+    port: NotRequired[int]
+
+
+_ENDPOINTS = TypeAdapter(list[_Endpoint])
 
 
 def leaves(place: Place, address: str) -> None:
@@ -44,7 +59,7 @@ def leaves(place: Place, address: str) -> None:
 
 async def allow() -> None:
     """Connections of this host may have several paths. Raises HypervisorError."""
-    now = dict(re.findall(r"(add_addr_accepted|subflows) (\d+)", await _ip("limits", "show")))
+    now = dict(re.findall(r"(add_addr_accepted|subflows) (\d{1,9})", await _ip("limits", "show")))
     if any(int(now.get(name, 0)) < SUBFLOWS for name in ("add_addr_accepted", "subflows")):
         await _ip("limits", "set", "subflows", str(SUBFLOWS), "add_addr_accepted", str(SUBFLOWS))
 
@@ -83,7 +98,7 @@ async def silence(places: Sequence[Place]) -> float:
     where = " or ".join(f"dst {place}" for place in places)
     said = await _run(["ss", "-Htin", "state", "established", where])
     waiting = [line for line in said.splitlines() if "unacked:" in line]
-    ages = [int(age) / 1000 for line in waiting for age in re.findall(r"lastack:(\d+)", line)]
+    ages = [int(age) / 1000 for line in waiting for age in re.findall(r"lastack:(\d{1,18})", line)]
     return min(ages, default=0.0)
 
 
@@ -100,12 +115,14 @@ async def unanswered(places: Sequence[Place]) -> float:
 async def _since_received(end: str, places: Sequence[Place]) -> float:
     where = " or ".join(f"{end} {place}" for place in places)
     said = await _run(["ss", "-Htin", "state", "established", where])
-    return min((int(age) / 1000 for age in re.findall(r"lastrcv:(\d+)", said)), default=math.inf)
+    return min((int(age) / 1000 for age in re.findall(r"lastrcv:(\d{1,18})", said)), default=math.inf)
 
 
-async def _endpoints() -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(await _ip("endpoint", "show", json=True) or "[]")
-    return found
+async def _endpoints() -> list[_Endpoint]:
+    try:
+        return read_json(_ENDPOINTS, await _ip("endpoint", "show", json=True) or "[]")
+    except Unreadable as error:
+        raise HypervisorError(f"the answer of 'ip mptcp endpoint show' {error}") from None
 
 
 async def _ip(*words: str, json: bool = False) -> str:

@@ -15,7 +15,7 @@ from time import monotonic
 from agents.hypervisors.qemu import paths, target
 from agents.hypervisors.qemu.condition import POSTCOPY
 from agents.hypervisors.qemu.guard import CUT
-from agents.hypervisors.qemu.monitor import CommandRefused, MonitorAway, Session
+from agents.hypervisors.qemu.monitor import CommandRefused, Garbled, MonitorAway, Session
 from agents.hypervisors.qemu.record import Move
 from agents.hypervisors.qemu.target import Place
 from agents.hypervisors.qemu.vm import Vm
@@ -95,11 +95,12 @@ async def take(vm: Vm, move: Move, multipath: bool) -> None:
 
 
 async def _status(vm: Vm) -> str | None:
-    """Of the transfer; None if QEMU does not answer. Raises MonitorAway if there is no QEMU."""
+    """Of the transfer; None if QEMU does not answer, or not so that it can be read. Raises MonitorAway if there is no
+    QEMU."""
     try:
         async with asyncio.timeout(_ANSWER):
             return str((await vm.monitor.execute("query-migrate")).get("status", "none"))
-    except (TimeoutError, MonitorAway):
+    except (TimeoutError, MonitorAway, Garbled):
         if not vm.runs():
             raise MonitorAway(f"{vm.name}: its QEMU has ended") from None
         return None

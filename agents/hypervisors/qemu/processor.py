@@ -52,7 +52,7 @@ async def models(session: Session, cpu: str) -> dict[str, CpuModel]:
     away = {_name(name) for name, value in model(cpu)["props"].items() if value is False}
     found = dict[str, CpuModel]()
     for said in await session.execute("query-cpu-definitions"):
-        if "alias-of" not in said or not said["migration-safe"] or said.get("deprecated"):
+        if "alias-of" not in said or not said.get("migration-safe") or said.get("deprecated"):
             continue
         try:
             asked = {"type": "full", "model": {"name": said["name"]}}

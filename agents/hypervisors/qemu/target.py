@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
-from agents.hypervisors.guest_json import shown
+from agents.answer import shown
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.command_line import DISK
 from controller.wire.moves import Target

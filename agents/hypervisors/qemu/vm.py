@@ -11,7 +11,7 @@ from agents.hypervisors.qemu.command_line import Accelerator, command_line
 from agents.hypervisors.qemu.condition import DEAF, SILENT, condition
 from agents.hypervisors.qemu.guest_agent import GuestAgent
 from agents.hypervisors.qemu.image import Image
-from agents.hypervisors.qemu.monitor import Monitor, MonitorAway, Session
+from agents.hypervisors.qemu.monitor import Garbled, Monitor, MonitorAway, Session
 from agents.hypervisors.qemu.record import Record
 from controller.wire.machines import Condition, MachineState, Nic
 
@@ -61,13 +61,13 @@ class Vm:
         return (await self.state()).condition
 
     async def seen(self) -> MachineState:
-        """For a list: measured, and soon. `unresponsive` if its QEMU has not answered for a while, in whatever session;
-        as it was last seen for as long as that is not so."""
+        """For a list: measured, and soon. `unresponsive` if its QEMU has not answered for a while, in whatever session,
+        or answers what nobody can read; as it was last seen for as long as that is not so."""
         try:
             async with asyncio.timeout(_LOOK):
                 self._last = await self.state(measured=True)
         except (HypervisorError, TimeoutError) as error:
-            if self._last is not None and self.monitor.silence < _SILENCE:
+            if self._last is not None and not isinstance(error, Garbled) and self.monitor.silence < _SILENCE:
                 return self._last
             unknown = isinstance(error, (TimeoutError, MonitorAway))
             detail, serving = SILENT if unknown else str(error)[:400], self._last.serving if self._last else None

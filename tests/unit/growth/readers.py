@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents import events
+from agents import answer, events
 from agents.access import specification
 from agents.dhcp import decision as dhcp_decision
 from agents.dhcp import message as dhcp
@@ -39,7 +39,16 @@ from controller.wire import logs
 from controller.wire.access import Filter
 
 DATAGRAM, BODY = 1 << 14, 1 << 17
-REFUSALS = (ValueError, HypervisorError, PolicyInvalid, Problem, jose.BadToken, x509.Unreadable, agents_x509.Unfit)
+REFUSALS = (
+    ValueError,
+    answer.Unreadable,
+    HypervisorError,
+    PolicyInvalid,
+    Problem,
+    jose.BadToken,
+    x509.Unreadable,
+    agents_x509.Unfit,
+)
 
 
 @dataclass(frozen=True)
@@ -311,6 +320,7 @@ CASES: dict[str, list[Case]] = {
         ),
     ],
     "agents/host/chains.py": _all("rules", _passes, 4096, _jumps),
+    "agents/answer.py": _all("JSON", lambda data: answer.document(data, BODY), BODY, *_JSON),
     "agents/hypervisors/guest_json.py": _all(
         "answer", lambda data: guest_json.guest_object(data.decode(), guest_answer.LONGEST), BODY, *_JSON
     ),

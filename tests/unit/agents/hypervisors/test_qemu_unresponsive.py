@@ -25,6 +25,8 @@ GREETING = {"QMP": {"version": {"qemu": {"major": 10, "minor": 0, "micro": 2}, "
 ANSWERS = {
     "query-status": {"status": "running"},
     "query-migrate": {},
+    "query-yank": [],
+    "query-block-jobs": [],
     "qom-get": {"stats": {}},
     "query-dirty-rate": {"status": "measuring"},
 }
