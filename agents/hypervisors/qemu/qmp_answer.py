@@ -16,6 +16,7 @@ _Told = Annotated[str, AfterValidator(lambda said: printable(said, 600))]  # for
 
 class _State(TypedDict):
     status: _Text
+    running: NotRequired[bool]
 
 
 _Ram = TypedDict(
@@ -30,6 +31,12 @@ _Ram = TypedDict(
         "mbps": NotRequired[Annotated[float, Field(ge=0, allow_inf_nan=False)]],
     },
 )
+
+
+class _Pages(TypedDict):
+    pages: _Count
+
+
 _Migration = TypedDict(
     "_Migration",
     {
@@ -37,6 +44,7 @@ _Migration = TypedDict(
         "error-desc": NotRequired[_Told],
         "downtime": NotRequired[_Count],
         "ram": NotRequired[_Ram],
+        "xbzrle-cache": NotRequired[_Pages],
     },
 )
 _Yank = TypedDict("_Yank", {"type": _Text, "id": NotRequired[_Text], "node-name": NotRequired[_Text]})
@@ -64,7 +72,8 @@ class _Statistics(TypedDict):
     stats: _Memory
 
 
-_Processor = TypedDict("_Processor", {"qom-path": _Text})
+_Processor = TypedDict("_Processor", {"qom-path": _Text, "thread-id": NotRequired[_Count]})
+_ForPeople = TypedDict("_ForPeople", {"human-readable-text": str})
 
 
 class _Model(TypedDict):
@@ -96,6 +105,7 @@ _FORMS: dict[str, TypeAdapter[Any]] = {
     "query-cpus-fast": TypeAdapter(Annotated[list[_Processor], Field(min_length=1)]),
     "query-cpu-model-expansion": TypeAdapter(_Expansion),
     "query-cpu-definitions": TypeAdapter(list[_Definition]),
+    "x-query-ramblock": TypeAdapter(_ForPeople),
     "qom-get guest-stats": TypeAdapter(_Statistics),
     "qom-get vendor": TypeAdapter(_Text),
     "qom-get unavailable-features": TypeAdapter(list[_Text]),

@@ -3,6 +3,7 @@ people."""
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from agents.frr import daemon
 from agents.frr.daemon import Frr, FrrError
 from agents.host.chains import dropping, passes
 from agents.hypervisors.hypervisor import HypervisorError
-from agents.hypervisors.qemu import destination, mirror, overlay, paths, processor, source, transfer
+from agents.hypervisors.qemu import destination, mirror, overlay, paths, processor, qmp_answer, source, transfer
 from agents.hypervisors.qemu.monitor import Session
 from agents.hypervisors.qemu.record import Record
 from agents.hypervisors.qemu.target import Place
@@ -115,9 +116,9 @@ async def test_what_ss_prints(word: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 # QEMU's monitor.
 
-STATE = {"status": "running"}
+STATE = {"status": "running", "running": True}
 MIGRATION = {
-    "status": "active", "error-desc": "cut", "downtime": 12,
+    "status": "active", "error-desc": "cut", "downtime": 12, "xbzrle-cache": {"pages": 1},
     "ram": {"total": 9, "remaining": 3, "transferred": 7, "page-size": 4096, "dirty-pages-rate": 2,
             "dirty-sync-count": 4, "mbps": 0.5},
 }  # fmt: skip
@@ -129,7 +130,7 @@ ANSWERS: dict[str, Any] = {
     "query-block-jobs": [{"device": "mirror", "status": "ready", "ready": True, "offset": 1, "len": 2, "error": ""}],
     "query-dirty-rate": {"status": "measured", "dirty-rate": 7},
     "qom-get guest-stats": {"stats": {"stat-total-memory": 9, "stat-free-memory": 2}},
-    "query-cpus-fast": [{"qom-path": "/machine/cpu"}],
+    "query-cpus-fast": [{"qom-path": "/machine/cpu", "thread-id": 7}],
     "qom-get vendor": "GenuineIntel",
     "qom-get unavailable-features": ["avx512f"],
     "query-cpu-model-expansion": {"model": {"name": "max", "props": {"sse2": True, "min-level": 7}}},
@@ -138,6 +139,14 @@ ANSWERS: dict[str, Any] = {
     ],
 }
 GREETING = {"QMP": {"version": {"qemu": {"major": 10, "minor": 0, "micro": 2}, "package": ""}, "capabilities": []}}
+
+
+def test_what_is_asked_of_qemu_is_described() -> None:
+    """Also by the lab and its tests: an answer that is not described is None."""
+    root, asked = Path(__file__).parents[3], set[str]()
+    for path in (path for folder in ("agents", "lab", "tests/integration") for path in (root / folder).rglob("*.py")):
+        asked |= set(re.findall(r'execute\("((?:x-)?query-[a-z-]+)"', path.read_text()))
+    assert asked and asked <= set(qmp_answer._FORMS)
 
 
 @dataclass
