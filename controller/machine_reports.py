@@ -8,7 +8,7 @@ from controller.core.intent import Intent
 from controller.db import berths, events, leases, pairs, platforms
 from controller.db import vms as table
 from controller.db.base import now
-from controller.db.vms import STARTING, STOPPING, VmRow
+from controller.db.vms import IDLE, STARTING, STOPPING, VmRow
 from controller.wire.machines import NICS, MachineState
 from controller.wire.moves import MoveReport, Progress
 
@@ -36,7 +36,7 @@ async def turned(session: AsyncSession, progress: Progress) -> None:
         text = f"VM {name} {'cannot be' if final else 'could not be'} {done}{'' if final else ' yet'} at {where}"
         await events.add(session, f"vm-not-{done}", name, f"{text}: {progress.detail}", final=final)
     elif progress.state == "done" and act == "stop":
-        row.condition, row.seen_at = "stopped", now()
+        row.condition, row.seen_at, row.ended = "stopped", now(), None
         await events.add(session, "vm-stopped", name, f"VM {name} is stopped at {where}", before=STOPPING)
 
 
@@ -72,12 +72,23 @@ def _see(row: VmRow, state: MachineState | None, at: datetime) -> None:
     if row.condition == STOPPING:
         return  # its agent says when it has
     changed = row.condition != condition
+    if condition not in IDLE:
+        row.ended = None
+    elif row.condition not in IDLE:
+        row.ended = _why(state)
     row.condition = condition
     if changed or row.seen_at is None or at - row.seen_at >= NEWS:
         row.seen_at = at
         if state is not None and state.condition == "running":
             row.memory_used = row.memory_used if state.memory_used is None else state.memory_used
             row.dirty_rate = row.dirty_rate if state.dirty_rate is None else state.dirty_rate
+
+
+def _why(state: MachineState | None) -> str:
+    """For what reason a VM does not run that nobody has stopped."""
+    if state is None or state.condition == "gone":
+        return "its hypervisor does not know it any more"
+    return state.detail or "its hypervisor does not say why"
 
 
 async def _settle(session: AsyncSession, row: VmRow, state: MachineState | None, at: datetime) -> None:

@@ -12,13 +12,10 @@ from controller.core.refusals import conflict, invalid, missing
 from controller.db import berths, devices, endpoints, events
 from controller.db import vms as table
 from controller.db.engine import Database, Lock, alone
-from controller.db.vms import STARTING, STOPPING, VmRow
+from controller.db.vms import IDLE, STARTING, STOPPING, VmRow
 from controller.vm_clients import check_free, register
 from controller.wire.flavours import Flavour
 from controller.wire.machines import Machine, client_id
-
-IDLE = ("gone", "stopped")
-"""Conditions in which a VM does not run, has no state that anybody could lose, and nobody is about to start it."""
 
 Check = Callable[[VmRow], None]
 """Raises if the caller does not want the change after all."""
@@ -95,6 +92,7 @@ class Vms:
             row = await _there(session, name, check, "stopped")
             cloudlet = self._cloudlet(row)
             if row.condition in (*IDLE, STOPPING):
+                row.ended = None  # so it is as somebody wants it
                 return
             if row.condition not in ("running", "paused", "unresponsive", STARTING):
                 raise conflict(f"{name} is {row.condition} at {row.endpoint}, and cannot be stopped")
@@ -123,7 +121,7 @@ class Vms:
 
 
 async def _ordered(session: AsyncSession, row: VmRow, condition: str, what: str) -> None:
-    row.condition = condition
+    row.condition, row.ended = condition, None
     row.revision += 1
     await events.add(session, f"vm-{condition}", row.name, f"VM {row.name} is to {what} at {row.endpoint}")
 

@@ -8,7 +8,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.core.desired import desired
-from controller.core.doctor import Cloudlet, InForce, Route, RouteServer, compare, compare_policy, compare_session_keys
+from controller.core.doctor import (
+    Cloudlet,
+    InForce,
+    Route,
+    RouteServer,
+    Vm,
+    compare,
+    compare_policy,
+    compare_session_keys,
+    compare_vms,
+)
+from controller.db import vms
 from controller.drift import Found
 from controller.propagation import Propagation
 from controller.region import Region
@@ -73,6 +84,7 @@ async def diagnose(region: Running) -> Diagnosis:
     differences = compare_policy(_policy(await region.drift.look()))
     differences += await asyncio.to_thread(compare, rules, servers, cloudlets)
     differences += compare_session_keys(region.session_keys.all(), servers)
+    differences += compare_vms(await _vms(region))
     return Diagnosis(
         ok=not differences,
         replica=region.replicas.name,
@@ -90,6 +102,12 @@ async def diagnose(region: Running) -> Diagnosis:
         differences=[Difference.model_validate(difference) for difference in differences],
         unconsented=sorted(name for name in region.intent.endpoints if region.intent.held(name)),
     )
+
+
+async def _vms(region: Region) -> list[Vm]:
+    async with region.database.read() as session:
+        rows = await vms.unwell(session)
+    return [Vm(row.name, row.endpoint, row.condition, row.ended) for row in rows]
 
 
 def _policy(found: Found) -> InForce:

@@ -72,7 +72,8 @@ class Alteration(Body):
 class Vm(BaseModel):
     """`condition` is what the driver at its endpoint said at `seen_at`, `starting` as long as it has not said that
     it runs, or `stopping` until it has stopped. `serving` is the vNIC that has `address`, `move` the move that is under
-    way. `memory_used` in bytes and `dirty_rate` in bytes a second, as last measured."""
+    way. `ended` says why a VM that nobody has stopped does not run any more: its guest has shut down or panicked, or
+    its hypervisor has ended. `memory_used` in bytes and `dirty_rate` in bytes a second, as last measured."""
 
     name: str
     device: str
@@ -87,6 +88,7 @@ class Vm(BaseModel):
     disk: Disk | None
     options: dict[str, str]
     condition: Known
+    ended: str | None
     serving: Nic
     address: str | None
     move: str | None
@@ -188,7 +190,18 @@ async def _row(session: AsyncSession, name: str, region: Region) -> VmRow:
 
 
 def _shown(row: VmRow, region: Region, moves: dict[str, str]) -> Vm:
-    same = ("name", "device", "endpoint", "condition", "serving", "address", "memory_used", "dirty_rate", "seen_at")
+    same = (
+        "name",
+        "device",
+        "endpoint",
+        "condition",
+        "ended",
+        "serving",
+        "address",
+        "memory_used",
+        "dirty_rate",
+        "seen_at",
+    )
     machine = row.made_of
     return Vm(
         **{name: getattr(row, name) for name in (*same, "created_at")},

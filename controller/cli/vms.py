@@ -14,12 +14,18 @@ from controller.cli.sizes import in_bytes, size
 
 app = Noun("vm", "VMs: each works for one device, and follows it from cloudlet to cloudlet.")
 
+
+def _condition(row: Row) -> str:
+    """One that nobody has stopped does not look like one that somebody has."""
+    return f"{row.get('condition', '-')}{', by itself' if row.get('ended') else ''}"
+
+
 COLUMNS = [
     ("NAME", at("name")),
     ("DEVICE", at("device")),
     ("CLOUDLET", at("cloudlet")),
     ("ENDPOINT", at("endpoint")),
-    ("CONDITION", at("condition")),
+    ("CONDITION", _condition),
     ("ADDRESS", at("address")),
     ("SERVING", at("serving")),
     ("MOVE", at("move")),
@@ -39,6 +45,7 @@ def _rate(row: Row) -> str:
 
 DETAILS = [
     *COLUMNS,
+    ("ENDED", at("ended")),
     ("DRIVER", at("driver")),
     ("IMAGE", at("image")),
     ("MEMORY", lambda row: size(row.get("memory"))),

@@ -19,10 +19,14 @@ STARTING = "starting"
 STOPPING = "stopping"
 """Nor this: the agent is to shut it down, and has not said yet that it has."""
 
+IDLE = ("gone", "stopped")
+"""Conditions in which a VM does not run, has no state that anybody could lose, and nobody is about to start it."""
+
 
 class VmRow(Base):
     """`machine` is a wire Machine. It is at `endpoint` with the vNIC `serving`; `address` is what it is known by there,
-    None until it has one. Where it really runs is what `condition` said at `seen_at`."""
+    None until it has one. Where it really runs is what `condition` said at `seen_at`. `ended` says why it does not run
+    although nobody has stopped it, None of all others."""
 
     __tablename__ = "vms"
     __table_args__ = (CheckConstraint("serving IN ('a', 'b')", name="serving"),)
@@ -34,6 +38,7 @@ class VmRow(Base):
     serving: Mapped[str] = mapped_column(String(1), default="a")
     address: Mapped[str | None] = mapped_column(String(45))
     condition: Mapped[str] = mapped_column(String(16), default="gone")
+    ended: Mapped[str | None] = mapped_column(String(400))
     memory_used: Mapped[int | None] = mapped_column(BigInteger)
     dirty_rate: Mapped[float | None]
     seen_at: Mapped[datetime | None] = mapped_column(Time)
@@ -61,6 +66,12 @@ async def at(session: AsyncSession, endpoints: Collection[str], *, lock: bool = 
     """The VMs at these endpoints, by name. `lock`: nobody else changes them before the transaction ends."""
     query = select(VmRow).where(VmRow.endpoint.in_(endpoints)).order_by(VmRow.name)
     return list(await session.scalars(query.with_for_update() if lock else query))
+
+
+async def unwell(session: AsyncSession) -> list[VmRow]:
+    """Those that ended although nobody has stopped them, and those that do not answer."""
+    query = select(VmRow).where(or_(VmRow.ended.is_not(None), VmRow.condition == "unresponsive"))
+    return list(await session.scalars(query.order_by(VmRow.name)))
 
 
 async def count(session: AsyncSession, endpoint: str) -> int:

@@ -21,6 +21,7 @@ from controller.core.doctor.ribs import Route, RouteServer, compare_ribs
 from controller.core.doctor.rule_sets import compare_rule_sets
 from controller.core.doctor.session_keys import compare_session_keys
 from controller.core.doctor.tunnels import compare_tunnels
+from controller.core.doctor.vms import Vm, compare_vms
 from controller.wire.rulesets import RuleSet
 
 __all__ = [
@@ -31,9 +32,11 @@ __all__ = [
     "Kind",
     "Route",
     "RouteServer",
+    "Vm",
     "compare",
     "compare_policy",
     "compare_session_keys",
+    "compare_vms",
 ]
 
 

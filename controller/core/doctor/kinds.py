@@ -43,6 +43,8 @@ class Kind(StrEnum):
     CONTROL_WORD = "control-word"
     CLONED_CLIENT = "cloned-client"
     GUEST_SILENT = "guest-silent"
+    VM_ENDED = "vm-ended"
+    VM_UNKNOWN = "vm-unknown"
     DOES_NOT_PASS = "does-not-pass"
     PASSES_THOUGH_FORBIDDEN = "passes-though-forbidden"
 
@@ -115,6 +117,13 @@ REMEDIES: dict[Kind, str] = {
     Kind.CONTROL_WORD: "switch the control word off at the foreign PE: VXLAN carries none",
     Kind.CLONED_CLIENT: "give the machines different DHCP client identifiers (an empty /etc/machine-id before cloning)",
     Kind.GUEST_SILENT: "look at the guest's console; start its guest agent, or the guest, anew",
+    Kind.VM_ENDED: (
+        "find out why in the guest's own logs and the agent's; then start it (`weft vm start`), or leave it stopped "
+        "(`weft vm stop`)"
+    ),
+    Kind.VM_UNKNOWN: (
+        "find out at that cloudlet why its hypervisor does not answer; `weft vm stop` ends it as if its power were cut"
+    ),
     Kind.DOES_NOT_PASS: (
         "look at the underlay between the two VTEPs (UDP port 4789), and with `nft list counters` at both cloudlets "
         "for what is dropped"

@@ -45,6 +45,14 @@ def test_a_vm_in_full(controller: Controller, weft: Weft) -> None:
     assert "memory 512 MiB" in shown and "disk 1.5 GiB, differs from debian" in shown and "dirty rate 3 MiB/s" in shown
 
 
+def test_a_vm_that_ended_by_itself_does_not_look_well(controller: Controller, weft: Weft) -> None:
+    ended = VM | {"condition": "stopped", "ended": "the guest has panicked"}
+    controller.answers["GET", "/api/v1/vms"] = {"items": [ended], "next_cursor": None}
+    assert "stopped, by itself" in " ".join(weft("vm", "list").out.split())
+    controller.answers["GET", "/api/v1/vms/web"] = ended
+    assert "ended the guest has panicked" in " ".join(weft("vm", "show", "web").out.split())
+
+
 @pytest.mark.parametrize(
     "more",
     [

@@ -315,6 +315,48 @@ async def test_a_stop_takes_a_start_back(controller: Controller) -> None:
     assert (await ordered(controller))[0][0] == "start"
 
 
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        (MachineState(name="web", condition="stopped", detail="the guest has panicked"), "the guest has panicked"),
+        (MachineState(name="web", condition="stopped"), "its hypervisor does not say why"),
+        (None, "its hypervisor does not know it any more"),
+    ],
+)
+async def test_one_that_ends_by_itself_does_not_look_like_one_that_was_stopped(
+    controller: Controller, state: MachineState | None, why: str
+) -> None:
+    await region(controller)
+    await controller.post("/vms", WEB)
+
+    async def ends() -> tuple[str | None, list[str]]:
+        found = [d for d in (await controller.get("/doctor"))["differences"] if d["kind"].startswith("vm-")]
+        assert all(d["remedy"] for d in found)
+        return (await controller.get("/vms/web"))["ended"], [d["text"] for d in found]
+
+    states = () if state is None else (state,)
+    await say(controller, "c1", *states)
+    assert await ends() == (None, []), "it never ran"
+    await controller.post("/vms/web/start", status=200)
+    await say(controller, "c1", MachineState(name="web", condition="running", serving="a"))
+    assert await ends() == (None, [])
+    await say(controller, "c1", *states)
+    assert await ends() == (why, [f"The VM web ended by itself at c1-lan: {why}."])
+    await say(controller, "c1")
+    assert (await ends())[0] == why, "the reason stays"
+    await controller.post("/vms/web/stop", status=200)
+    assert await ends() == (None, []), "it is as somebody wants it"
+    await controller.post("/vms/web/start", status=200)
+    await say(controller, "c1", MachineState(name="web", condition="unresponsive"))
+    await say(controller, "c1", MachineState(name="web", condition="running", serving="a"))
+    await say(controller, "c1", MachineState(name="web", condition="unresponsive"))
+    assert (await ends())[1] == ["Whether the VM web at c1-lan runs is not known: its hypervisor does not answer."]
+    await controller.post("/vms/web/stop", status=200)
+    await say(controller, "c1", *states)
+    await answer(controller, "stop", (await ordered(controller))[0][1], "done")
+    assert await ends() == (None, []), "somebody has stopped it"
+
+
 async def test_one_that_does_not_answer_may_run(controller: Controller) -> None:
     """It is neither started, moved nor forgotten; it can be stopped, and runs again once its driver says so."""
     await region(controller)

@@ -1,0 +1,29 @@
+"""VMs that should run, and do not, or of which nobody can tell."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from controller.core.doctor.difference import Difference
+from controller.core.doctor.kinds import Kind
+
+
+@dataclass(frozen=True)
+class Vm:
+    """A VM as its cloudlet's agent said last. `ended` is why one ended that nobody had stopped."""
+
+    name: str
+    endpoint: str
+    condition: str
+    ended: str | None = None
+
+
+def compare_vms(vms: Iterable[Vm]) -> Iterator[Difference]:
+    """Each VM that ended by itself, and each that does not answer."""
+    for vm in sorted(vms, key=lambda vm: vm.name):
+        where = f"VMs at {vm.endpoint}"
+        if vm.ended is not None:
+            text = f"The VM {vm.name} ended by itself at {vm.endpoint}: {vm.ended}."
+            yield Difference(Kind.VM_ENDED, where, vm.name, "running", vm.condition, text)
+        elif vm.condition == "unresponsive":
+            text = f"Whether the VM {vm.name} at {vm.endpoint} runs is not known: its hypervisor does not answer."
+            yield Difference(Kind.VM_UNKNOWN, where, vm.name, "running", vm.condition, text)
