@@ -76,8 +76,12 @@ def same_peer(one: gobgp.Peer, other: gobgp.Peer) -> bool:
 
 
 def state(peer: gobgp.Peer) -> str:
-    """The FSM state's name in lower case."""
-    return str(gobgp.PeerState.SessionState.Name(peer.state.session_state)).removeprefix("SESSION_STATE_").lower()
+    """The FSM state's name in lower case; its number if it is none that we know."""
+    number = peer.state.session_state
+    try:
+        return str(gobgp.PeerState.SessionState.Name(number)).removeprefix("SESSION_STATE_").lower()
+    except ValueError:
+        return f"state {number}"
 
 
 def path(announcement: Announcement) -> gobgp.Path:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import vici
 import vici.exception
 
+from agents.answer import shown
 from agents.ipsec.association import Association, association
 from agents.ipsec.connections import CHILD, PREFIX, PROOF, Connection
 from agents.ipsec.credentials import Credentials
@@ -23,6 +24,8 @@ _PATIENCE = 5.0  # seconds that an answer may take
 _OURS = (PREFIX, PROOF)
 _IKE, _CHILD = "ike-updown", "child-updown"
 _LOG, _LINE = "log", ("ikesa-name", "ikesa-uniqueid", "msg")
+_UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+"""What reading an answer raises that is none."""
 _GARBLED = (vici.exception.SessionException, vici.exception.DeserializationException)
 T = TypeVar("T")
 
@@ -165,6 +168,11 @@ class Charon:
                 raise CharonError(f"charon at {self._path}: {error}") from error
             except (OSError, *_GARBLED) as error:
                 raise CharonAway(f"charon at {self._path} gives no answer: {error}") from error
+            except _UNREADABLE as error:
+                text = (
+                    f"charon at {self._path} answered what cannot be read: {type(error).__name__}: {shown(str(error))}"
+                )
+                raise CharonError(text) from error
 
     @contextmanager
     def _session(self) -> Iterator[Any]:

@@ -117,8 +117,14 @@ class Strongswan:
         """One pass: what charon has too much, what it lacks, who has to be called."""
         tunnels, beside = connections(intent), proofs(intent)
         wanted = tunnels | beside
-        present = await self._charon.connections()
-        found = await self._charon.associations()
+        try:
+            present = await self._charon.connections()
+            found = await self._charon.associations()
+        except CharonAway:
+            raise
+        except CharonError as error:
+            self._note(str(error))  # nobody can tell what is up: nothing is taken for down, and nothing is made anew
+            return
         for extra in sorted((present | found.keys()) - wanted.keys()):
             log.info("tunnel %s: taken down", extra)
             await self._charon.unload(extra)

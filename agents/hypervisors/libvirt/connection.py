@@ -56,8 +56,12 @@ class Connection:
 
     async def confinements(self) -> Sequence[str]:
         """The models by which it confines QEMU, `dac` among them."""
-        said = await self._do(lambda opened: opened.getCapabilities())
-        return [str(model.text) for model in ElementTree.fromstring(said).iterfind("host/secmodel/model")]
+
+        def work(opened: Any) -> Sequence[str]:
+            said = ElementTree.fromstring(opened.getCapabilities())
+            return [str(model.text) for model in said.iterfind("host/secmodel/model")]
+
+        return await self._do(work)
 
     async def models(self, emulator: str, machine: str, accelerator: str) -> frozenset[str]:
         """The CPU models that it knows for this QEMU."""

@@ -4,14 +4,16 @@ people."""
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from api import gobgp_pb2
 
 from agents import command
 from agents.command import Ended
@@ -19,13 +21,17 @@ from agents.fence import nft
 from agents.fence.nft import Nft, NftError
 from agents.frr import daemon
 from agents.frr.daemon import Frr, FrrError
+from agents.gobgp import messages
 from agents.host.chains import dropping, passes
 from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.libvirt.connection import Connection
 from agents.hypervisors.qemu import destination, mirror, overlay, paths, processor, qmp_answer, source, transfer
 from agents.hypervisors.qemu.monitor import Session
 from agents.hypervisors.qemu.record import Record
 from agents.hypervisors.qemu.target import Place
 from agents.hypervisors.qemu.vm import Vm
+from agents.ipsec.charon import Charon, CharonError
+from agents.ipsec.connections import PREFIX
 from agents.ipsec.drops import drops
 from controller.wire.machines import Machine
 from tests.unit.agents.garbled import DEEP, garbled, garbled_texts
@@ -255,3 +261,51 @@ async def test_what_qemu_answers_on_its_monitor(text: str, tmp_path: Path, monke
         qemu.text = None
         monkeypatch.setattr(look, 10.0)
         assert (await vm.seen()).condition == "running"
+
+
+# Daemons with libraries of their own.
+
+_CHILD = {"state": b"INSTALLED", "uniqueid": b"7", "encr-alg": b"AES", "bytes-in": b"1", "install-time": b"9"}
+IKE = {"state": b"ESTABLISHED", "established": b"3", "child-sas": {"vxlan-1": _CHILD}}
+
+
+async def test_what_charon_says_of_its_associations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: Any = IKE
+
+    @contextmanager
+    def session(_: Charon) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(list_sas=lambda: [{f"{PREFIX}c2": found}], list_conns=lambda: [found])
+
+    monkeypatch.setattr(Charon, "_session", session)
+    charon, refused = Charon(tmp_path / "vici"), 0
+    assert (await charon.associations())[f"{PREFIX}c2"].up
+    for found in (*garbled(IKE), {**IKE, "established": b"9" * 5000}):  # noqa: B007 - the session says it
+        refused += not await ask(charon.associations, CharonError)
+        await ask(charon.connections, CharonError)
+    assert refused > 20
+
+
+@pytest.mark.parametrize(
+    "said", ["", "<", "<capabilities>", "<a>&x;</a>", "\0", None, 7, "<a>" * 10_000, "<a/>" * 2, "<domain/>"]
+)
+async def test_what_libvirt_describes(said: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = SimpleNamespace(XMLDesc=lambda: said, updateDeviceFlags=lambda *_: None)
+    opened = SimpleNamespace(
+        getCapabilities=lambda: said,
+        getLibVersion=lambda: said,
+        lookupByUUIDString=lambda _: domain,
+        close=lambda: None,
+    )
+    monkeypatch.setattr("agents.hypervisors.libvirt.connection.libvirt.open", lambda _: opened)
+    door = Connection("test:///")
+    await ask(door.confinements, HypervisorError)
+    assert not await ask(partial(door.connect, "uuid", "02:00:00:00:00:0a", True), HypervisorError)
+
+
+def test_what_gobgpd_says_of_a_session() -> None:
+    peer = gobgp_pb2.Peer()
+    for number in (0, 6, 7, 99, 2**31 - 1):
+        peer.state.session_state = number
+        assert messages.state(peer).isprintable()
+    for path in (gobgp_pb2.Path(), gobgp_pb2.Path(pattrs=[{}, {"mp_reach": {}}, {"extended_communities": {}}])):
+        assert messages.announcement(path).next_hop == ""
