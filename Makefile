@@ -23,12 +23,15 @@ help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 # -- the two commands ---------------------------------------------------------------------------------------------
-.PHONY: demo test
+.PHONY: demo test test-all
 demo: build ## the main job in the lab, shown step by step; build/demo.json
 	$(PY) -m lab.demo --output $(B)/demo.json
 
-test: build ## linters, type checkers, unit, property, interop and lab tests
-	./tests/run
+test: build ## linters, unit tests, and a smoke test of every subsystem with real daemons; a quarter of an hour
+	./tests/run smoke
+
+test-all: build ## everything that `make test` runs, and all other unit, property, interop and lab tests; more than an hour
+	./tests/run all
 
 # -- build ----------------------------------------------------------------------------------------------------------
 .PHONY: build packages

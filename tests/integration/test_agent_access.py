@@ -160,6 +160,7 @@ NOT_PASSING = {
 }
 
 
+@pytest.mark.smoke
 async def test_what_is_denied_does_not_pass_and_nothing_else(net: Net) -> None:
     await net.put()
     assert await arriving(net.far, net.near, FRAMES) == set(FRAMES), "without rules everything passes"
@@ -313,6 +314,7 @@ async def pings(count: int = 3) -> int:
     return int(text.partition(" received")[0].rpartition(" ")[2])
 
 
+@pytest.mark.smoke
 async def test_rules_come_count_and_go(cloudlets: Cloudlets) -> None:
     assert await pings() == 3
     await cloudlets.filter(PING, WEB)

@@ -106,6 +106,7 @@ def clients(started: Clients) -> Callable[..., Client]:
     return start
 
 
+@pytest.mark.smoke
 async def test_udhcpc_leases_renews_and_releases(lan: Lan, clients: Callable[..., Client]) -> None:
     plan = Plan()
     async with lan.server(plan):
@@ -150,6 +151,7 @@ async def test_dhclient_leases_and_renews_by_itself_and_releases(lan: Lan, clien
         await gone.end()
 
 
+@pytest.mark.smoke
 async def test_a_device_and_its_machine_get_a_pair(lan: Lan, clients: Callable[..., Client]) -> None:
     plan = Plan()
     async with lan.server(plan):
@@ -283,6 +285,7 @@ async def test_rebinding_and_rebooting_are_answered_as_the_plan_has_it(lan: Lan,
         assert reply.options[Option.MESSAGE] == b"10.1.0.2 is not this client's address"
 
 
+@pytest.mark.smoke
 async def test_what_a_client_declines_is_told_to_the_plan(lan: Lan, clients: Callable[..., Client]) -> None:
     plan = Plan()
     async with lan.server(plan):

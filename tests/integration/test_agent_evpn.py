@@ -211,6 +211,7 @@ def config_lines(text: str) -> set[str]:
     return {line.strip() for line in text.splitlines()} - {"", "!"}
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("golden", sorted(GOLDEN.iterdir()), ids=lambda path: path.stem)
 async def test_bgpd_takes_what_is_rendered(region: Region, golden: Path) -> None:
     daemons = region.pes[0].daemons
@@ -235,6 +236,7 @@ async def test_nothing_runs_when_nothing_differs(region: Region, monkeypatch: py
         await pe.apply(endpoint(1), endpoint(3, 2))
 
 
+@pytest.mark.smoke
 async def test_a_join_and_a_leave_need_no_word_to_the_pes(region: Region) -> None:
     one, two = region.pes
     await one.apply(endpoint(1))

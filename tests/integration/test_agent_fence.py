@@ -114,6 +114,7 @@ WAYS = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("way", WAYS)
 async def test_dhcp_and_nd_stay_at_home(net: Net, way: str) -> None:
     end, (sender, device), (receiver, ear) = WAYS[way]
@@ -210,6 +211,7 @@ TRANSIT = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("case", TRANSIT)
 async def test_no_transit(net: Net, case: str) -> None:
     source, target, receiver = TRANSIT[case]
@@ -334,6 +336,7 @@ async def test_unchanged_rules_start_no_process_and_keep_the_counters(net: Net) 
         assert await net.nft.apply(RULES) is True, "rules that somebody took out come back"
 
 
+@pytest.mark.smoke
 async def test_elements_come_and_go_beside_the_fences(net: Net) -> None:
     """A set of another table; the fences are as they were left, and are not put in again for it."""
     await net.fence(RULES)

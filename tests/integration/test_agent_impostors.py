@@ -117,6 +117,7 @@ def net() -> Iterator[Net]:
         yield Net(spaces)
 
 
+@pytest.mark.smoke
 async def test_nobody_on_the_lan_is_a_server_or_a_router(net: Net) -> None:
     await net.put(ruleset([]))
     assert await arriving(net.bad, net.victim, FRAMES) == set(FRAMES)
@@ -226,6 +227,7 @@ async def test_vxlan_comes_from_whom_a_pool_is_shared_with(net: Net, vteps: Vtep
     assert not await vteps.reaches(net.peer, 4098), "who shares no pool any more is a stranger"
 
 
+@pytest.mark.smoke
 async def test_a_peer_has_no_way_into_the_tunnel_of_another_pair(net: Net, vteps: Vteps) -> None:
     """The kernel would take it: it looks a frame's device up by the VNI alone."""
     another = vteps.peer.removesuffix("2") + "9"

@@ -61,6 +61,7 @@ def proved(site: Site, peer: str) -> int:
 # --- Membership
 
 
+@pytest.mark.smoke
 async def test_a_tunnel_comes_with_membership_and_goes_with_it(tmp_path: Path) -> None:
     async with sites(tmp_path) as two:
         with two.wire("udp or esp") as seen:

@@ -122,6 +122,7 @@ def clients(started: Clients) -> Callable[..., Client]:
     return start
 
 
+@pytest.mark.smoke
 async def test_dhclient_leases_renews_confirms_and_releases(net: Net, clients: Callable[..., Client]) -> None:
     plan = Plan(seconds=12)
     async with net.served(plan):
@@ -142,6 +143,7 @@ async def test_dhclient_leases_renews_confirms_and_releases(net: Net, clients: C
         await gone.end()
 
 
+@pytest.mark.smoke
 async def test_both_families_give_one_pair(net: Net, clients: Callable[..., Client]) -> None:
     plan = Plan()
     plan.devices = ["somebody"]

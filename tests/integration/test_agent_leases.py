@@ -257,6 +257,7 @@ async def test_ipv6_goes_on_with_the_controller_killed(
         assert site.table() == {"10.1.0.2": FIRST, "10.1.0.3": SECOND, "10.1.0.4": THIRD}
 
 
+@pytest.mark.smoke
 async def test_an_agent_killed_between_its_answer_and_its_account_tells_of_it_later(
     tmp_path: Path, spaces: tuple[Namespace, list[Namespace]]
 ) -> None:

@@ -40,6 +40,7 @@ def second_address(place: Net, kind: str) -> None:
     place.vm.run(f"ip mptcp endpoint add {NEW} dev eth1 {kind}")
 
 
+@pytest.mark.smoke
 async def test_a_device_that_joins_is_seen(place: Net) -> None:
     moved(place)
     with watching(place, DEVICE) as watch:

@@ -97,6 +97,7 @@ async def test_a_connection_without_mptcp_lives_as_long_as_the_old_address(
     assert stream.error is None
 
 
+@pytest.mark.smoke
 async def test_the_old_address_goes_with_its_last_connection(place: Net) -> None:
     """Only connections without Multipath TCP are there: nobody is waited for to join, and what they have begun they
     finish."""

@@ -123,6 +123,7 @@ def about(found: dict[str, Any], slack: float = 15.0) -> None:
     assert 2 * DELAY_MS - 0.5 <= found["min_ms"] <= found["median_ms"] <= 2 * DELAY_MS + slack, found
 
 
+@pytest.mark.smoke
 def test_icmp_where_it_is_let_through(wan: Wan) -> None:
     rounds = wan.probe(wan.west).rounds(3)
     assert [r["first"] for r in rounds] == [True, False, False]
@@ -131,6 +132,7 @@ def test_icmp_where_it_is_let_through(wan: Wan) -> None:
         about(found)
 
 
+@pytest.mark.smoke
 def test_stamp_where_icmp_is_not(wan: Wan) -> None:
     wan.forbid(NO_PING)
     wan.probe(wan.east).rounds(1)

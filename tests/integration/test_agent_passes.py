@@ -83,6 +83,7 @@ def gap(report: Report) -> int | None:
     return next((finding.milliseconds for finding in of(report, "rules-gone")), None)
 
 
+@pytest.mark.smoke
 async def test_rules_that_somebody_flushes_are_back_within_a_second_and_told(pair: Pair) -> None:
     """Without notifications the next pass would do it, up to half a minute later. What counts is what the agent says of
     each gap, from the kernel's notification to the last of the rules: the test's own looks are commands that take their
@@ -165,6 +166,7 @@ def verdicts(report: Report) -> dict[tuple[str, str], str]:
 WELL = {("e2", "ipv4"): "passes", ("e2", "ipv6"): "passes"}
 
 
+@pytest.mark.smoke
 async def test_probes_tell_when_nothing_passes_though_the_kernels_agree(pair: Pair) -> None:
     """The underlay drops VXLAN: tunnels and routes are what they should be at both ends."""
     for n in ALL:

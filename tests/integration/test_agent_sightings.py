@@ -98,6 +98,7 @@ def say(space: Namespace, *frames: bytes) -> None:
             mouth.send(one)
 
 
+@pytest.mark.smoke
 async def test_who_speaks_from_elsewhere_is_told_once(net: Net) -> None:
     async with watching(net) as (controller, _):
         say(net.far, *[frame("10.2.0.2")] * 50, frame("2001:db8:2::2"))

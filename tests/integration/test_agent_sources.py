@@ -81,6 +81,7 @@ def lan() -> Lan:
     return made
 
 
+@pytest.mark.smoke
 async def test_nobody_speaks_from_an_address_that_is_not_its_own(net: Net) -> None:
     nft, text = Nft(), ruleset([lan()])
     with net.gate.entered():

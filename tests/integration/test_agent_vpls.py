@@ -87,6 +87,7 @@ def ping(n: int, address: str, count: int = 3) -> int:
     return int(received[1]) if received else 0
 
 
+@pytest.mark.smoke
 async def test_labels_devices_and_pings(cloudlets: Cloudlets) -> None:
     """RFC 4761: receive on our label, send on the remote's. Devices and LAN as the design says."""
     await cloudlets.want(ALL)
@@ -144,6 +145,7 @@ async def test_an_agent_restart_changes_nothing_and_loses_no_ping(cloudlets: Clo
     assert sent > 200 and received == sent
 
 
+@pytest.mark.smoke
 async def test_leaving_and_joining(cloudlets: Cloudlets) -> None:
     await cloudlets.want(ALL)
     await cloudlets.want({2, 3})
@@ -170,6 +172,7 @@ async def test_order_of_leaving_is_routes_then_pseudowire(cloudlets: Cloudlets) 
     assert where["tunnel up"] < where["route there"]
 
 
+@pytest.mark.smoke
 async def test_bgp_alone_takes_a_pseudowire_away(cloudlets: Cloudlets) -> None:
     """The desired state still lists the remote, but its PE's speaker has died and not come back in its restart time."""
     await cloudlets.want(ALL)

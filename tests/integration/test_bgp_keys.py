@@ -182,6 +182,7 @@ async def test_sessions_are_signed_rekeyed_and_nobody_elses(
     await eventually(pe.signed, "as before", 60)
 
 
+@pytest.mark.smoke
 async def test_the_pes_address_is_worth_nothing_without_its_key(
     region: World, tmp_path: Path, stack: AsyncExitStack
 ) -> None:

@@ -41,6 +41,7 @@ ATTACKS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("reason", ATTACKS)
 def test_what_is_not_its_own_goes_nowhere_and_is_told_of(region: World, reason: str) -> None:
     with closing(PlainPe("127.0.78.11", at(region, 0))) as attacker, closing(PlainPe("127.0.78.12", at(region, 0))):
@@ -59,6 +60,7 @@ def test_what_is_not_its_own_goes_nowhere_and_is_told_of(region: World, reason: 
     until(lambda: not region.servers[0].get("/v1/routes")["routes"], "an empty table")
 
 
+@pytest.mark.smoke
 def test_a_stranger_has_no_session(region: World) -> None:
     with pytest.raises((AssertionError, OSError)):
         PlainPe("127.0.78.66", at(region, 0))

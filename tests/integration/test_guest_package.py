@@ -62,6 +62,7 @@ def nic(place: Place, name: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("place", ["namespace", "booted"], indirect=True)
 def test_connection_outlives_both_addresses(place: Place, tmp_path: Path) -> None:
     leased = place.run("up", "a", "20")

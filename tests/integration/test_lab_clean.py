@@ -101,6 +101,7 @@ def end(builder: "subprocess.Popen[str]", number: int) -> int:
     return builder.returncode
 
 
+@pytest.mark.smoke
 def test_up_twice_then_down(outside: Outside) -> None:
     told: list[str] = []
     region = Region.load(TOPOLOGY)

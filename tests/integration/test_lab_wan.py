@@ -74,6 +74,7 @@ def round_trips(output: str) -> list[float]:
     return [float(word.removeprefix("time=")) for word in output.split() if word.startswith("time=")]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("figures", [{"delay_ms": 10}], indirect=True)
 def test_delay_counts_once_in_each_direction(wire: Wire) -> None:
     times = round_trips(wire.ping("-c", "50", "-i", "0.02"))
@@ -128,6 +129,7 @@ def test_a_ping_stream_counts_what_is_lost(wire: Wire) -> None:
     assert all(first.at - 1 < frame.at < back.at + 5 for frame in requests)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("link", "says"),
     [

@@ -50,7 +50,7 @@ def kind() -> type[Hosts]:
     return LibvirtHosts
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("restarted", [False, True])
 def test_path_that_is_cut_in_post_copy(tmp_path: Path, images: Path, kind: type[Hosts], restarted: bool) -> None:
     """What QEMU does is seen in `test_qemu_postcopy`, and takes minutes."""

@@ -39,6 +39,7 @@ def read(watch: "subprocess.Popen[str]", *wanted: str) -> list[Any]:
     return found
 
 
+@pytest.mark.smoke
 def test_routes_are_watched_at_both_route_servers(region: World) -> None:
     one, two = ((server.address, server.port) for server in region.servers)
     with (

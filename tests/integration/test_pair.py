@@ -89,6 +89,7 @@ async def test_with_a_lease_it_falls_silent(region: PairRegion) -> None:
     await region.settled("c1", "c2")
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("disk", ["old", "lost", "torn"])
 async def test_it_comes_back_with_another_disk(region: PairRegion, disk: str) -> None:
     """And the controller does not reach it: its twin sees to it that it does not serve what is over."""

@@ -38,6 +38,7 @@ from tests.integration.qemu_hosts import (
 pytestmark = pytest.mark.lab
 
 
+@pytest.mark.smoke
 def test_there_and_back_under_load(hosts: Hosts) -> None:
     """Two CPUs, memory dirtied and the disk written all the time: everything is the same after each move."""
     one, two = hosts.one, hosts.two
@@ -175,6 +176,7 @@ def test_killed_source(hosts: Hosts) -> None:
     shell(two, "true")
 
 
+@pytest.mark.smoke
 def test_killed_destination(hosts: Hosts) -> None:
     """While the memory goes: the source runs on. In the switchover: it is paused, and an abort lets it run on."""
     one, two = hosts.one, hosts.two

@@ -56,6 +56,7 @@ def test_another_base_and_another_kernel(tmp_path: Path, images: Path) -> None:
         hosts.close()
 
 
+@pytest.mark.smoke
 def test_another_cpu(tmp_path: Path, images: Path) -> None:
     """Both are told beforehand, too: by what either driver says of its cloudlet."""
     hosts = Unequal(tmp_path, images)

@@ -38,6 +38,7 @@ def tour() -> list[str]:
     return commands[2:-1]
 
 
+@pytest.mark.smoke
 def test_the_tour_runs_as_written(region: Region) -> None:
     for command in tour():
         words = shlex.split(command)

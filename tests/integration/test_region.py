@@ -39,6 +39,7 @@ def doctor(rest: Rest) -> list[Json]:
     return list(rest.get("/doctor")["differences"])
 
 
+@pytest.mark.smoke
 def test_addresses_are_pairs(region: Region, rest: Rest) -> None:
     leases = {lease["address"]: lease for lease in rest.items("/leases")}
     assert leases[region.address("m1")]["kind"] == "md"
@@ -53,6 +54,7 @@ def test_both_addresses_of_a_pair_have_one_number(region: Region, rest: Rest) ->
         assert lease["address6"].rpartition("::")[2] == f"{int(lease['address'].rpartition('.')[2]):x}"
 
 
+@pytest.mark.smoke
 def test_members_reach_each_other_and_nobody_else(region: Region) -> None:
     assert reaches(region, "m1", region.address("v2"))
     assert reaches(region, "m2", region.address("v1"))
@@ -69,10 +71,12 @@ def test_members_reach_each_other_over_ipv6_and_nobody_else(region: Region) -> N
     assert not reaches(region, "m1", region.address6("n1"))
 
 
+@pytest.mark.smoke
 def test_doctor_finds_nothing_wrong(rest: Rest) -> None:
     until(lambda: not doctor(rest), "a region without differences")
 
 
+@pytest.mark.smoke
 def test_join_and_leave(region: Region, rest: Rest) -> None:
     joined = timed_join(region, rest, "blue", "c3-lan", "m1", region.address("m3"))
     assert joined.answer["in_force"]
@@ -84,6 +88,7 @@ def test_join_and_leave(region: Region, rest: Rest) -> None:
     assert left.late_frames == 0
 
 
+@pytest.mark.smoke
 def test_evpn_join_and_leave(region: Region, rest: Rest) -> None:
     left = timed_leave(region, rest, "amber", "e2-lan", "n2", region.address("n1"), vtep(rest, "e2"))
     assert left.answer["in_force"]
@@ -131,6 +136,7 @@ def test_dry_run_changes_nothing(region: Region, rest: Rest) -> None:
     assert not reaches(region, "m1", region.address("m3"))
 
 
+@pytest.mark.smoke
 def test_explain_says_why(rest: Rest) -> None:
     sent = json.dumps(rest.get("/routes/explain", **{"from": "c1-lan", "to": "c2-lan"}))
     absent = json.dumps(rest.get("/routes/explain", **{"from": "c1-lan", "to": "c3-lan"}))
@@ -165,6 +171,7 @@ def test_speaker_restarted_is_configured_again(region: Region, rest: Rest) -> No
     until(lambda: reaches(region, "m1", region.address("v2")), "pings after gobgpd")
 
 
+@pytest.mark.smoke
 def test_agent_repairs_the_kernel(region: Region, rest: Rest) -> None:
     link = json.loads(region.execute("c1", ["ip", "-j", "-d", "link", "show", "type", "vxlan"], check=True).stdout)[0]
     region.execute("c1", ["ip", "link", "del", link["ifname"]], check=True)
@@ -181,6 +188,7 @@ def test_doctor_names_what_differs(region: Region, rest: Rest) -> None:
     until(lambda: not doctor(rest), "no differences")
 
 
+@pytest.mark.smoke
 def test_foreign_route_target_is_quarantined(region: Region, rest: Rest) -> None:
     """An enrolled PE that announces another endpoint's route target gets nowhere, and is seen."""
     victim = next(endpoint for endpoint in rest.items("/endpoints") if endpoint["name"] == "c1-lan")
@@ -207,6 +215,7 @@ def test_foreign_route_target_is_quarantined(region: Region, rest: Rest) -> None
     until(lambda: reaches(region, "n1", region.address("n2")), "pings again")
 
 
+@pytest.mark.smoke
 def test_command_line(region: Region) -> None:
     def weft(*arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

@@ -17,7 +17,19 @@ def bed() -> Iterator[Bed]:
         yield made
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+AT_EACH_STEP = {
+    "destination-full@prepare",
+    "kill-source-qemu@memory",
+    "kill-source-agent@switchover",
+    "kill-destination-agent@activate",
+    "guest-silent@leave",
+}
+"""A fault at each kind of step of a move, for `make test`."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.smoke) if name in AT_EACH_STEP else name for name in CHOSEN]
+)
 def test_a_fault(bed: Bed, name: str) -> None:
     found = put(bed, chosen(name)[0])
     assert found.wrong == [], found

@@ -31,6 +31,7 @@ def rest(region: Region) -> Iterator[Rest]:
         yield client
 
 
+@pytest.mark.smoke
 def test_a_pool_is_encrypted_from_its_first_frame_on(region: Region, rest: Rest) -> None:
     with wire(region), chatter(region):
         region.apply_policy()

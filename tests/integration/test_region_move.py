@@ -74,6 +74,7 @@ def memory_right(region: Region, rest: Rest) -> None:
     assert verdict["wrong"] == 0 and verdict["written"] > 0 and verdict["checked"] > 0, verdict
 
 
+@pytest.mark.smoke
 @pytest.mark.usefixtures("asked_for")
 def test_a_connection_survives_a_move_there_and_back(region: Region, rest: Rest, tmp_path: Path) -> None:
     memory(region, rest, *WRITTEN)

@@ -41,6 +41,7 @@ def pools(rules: Json) -> set[str]:
     return {vcp["name"] for vcp in rules["vcps"]}
 
 
+@pytest.mark.smoke
 async def test_changes_at_both(region: ReplicaRegion) -> None:
     a, b = region.replicas
     await a.agent("c1", 1)
@@ -226,6 +227,7 @@ async def test_the_leader_is_killed_under_a_stream_of_changes(region: ReplicaReg
     await nothing_lost(region, more, leader)
 
 
+@pytest.mark.smoke
 async def test_a_repetition_elsewhere_gets_the_first_answer(region: ReplicaRegion) -> None:
     a, b = region.replicas
     for number in (1, 2):

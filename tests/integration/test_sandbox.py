@@ -66,6 +66,7 @@ def status(process: "subprocess.Popen[bytes]") -> dict[str, str]:
     return {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
 
 
+@pytest.mark.smoke
 def test_the_controller_needs_no_capability(state: Path) -> None:
     log = state / "log"
     environment = {
@@ -82,6 +83,7 @@ def test_the_controller_needs_no_capability(state: Path) -> None:
         assert found["NoNewPrivs"] == "1" and found["Seccomp"] == "2"
 
 
+@pytest.mark.smoke
 def test_the_route_server_needs_port_179_and_nothing_else(state: Path) -> None:
     log, token = state / "log", state / "token"
     token.write_text("a-token")

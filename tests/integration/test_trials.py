@@ -44,6 +44,7 @@ BEFORE = {"blue": ["c1-lan"]}
 AFTER = {"blue": ["c1-lan", "c2-lan"]}
 
 
+@pytest.mark.smoke
 def test_what_nobody_confirms_is_rolled_back_everywhere(region: World) -> None:
     number = tried(region, "vcp", "join", "blue", "c2-lan", within=10)
     assert pools(region, AFTER) and show(region, number)["state"] == "on-trial"

@@ -121,6 +121,7 @@ def test_upgrade_of_a_route_server_that_cannot_read_its_state(region: Region) ->
     under_ping(region, step)
 
 
+@pytest.mark.smoke
 def test_upgrade_of_the_controller(region: Region) -> None:
     def step() -> None:
         database = LAB / "controller" / "weft.db"

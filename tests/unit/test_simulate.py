@@ -9,6 +9,8 @@ import pytest
 
 from tests.simulate.page import ABOUT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_tiny_region(tmp_path: Path, database: str) -> None:

@@ -8,6 +8,8 @@ from tests.suite import FEW, suite
 
 UNSTEADY = """
 from pathlib import Path
+
+pytestmark = pytest.mark.slow
 def test_unsteady():
     mark = Path(__file__).with_name("seen")
     seen, _ = mark.exists(), mark.touch()

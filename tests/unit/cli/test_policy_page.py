@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import pytest
+
+pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parents[3] / "docs" / "policy.md"
 BLOCK = re.compile(r"^```(yaml|console)\n(.*?)^```\n", re.M | re.S)

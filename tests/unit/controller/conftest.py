@@ -20,8 +20,8 @@ from controller.db.schema import upgrade
 from controller.region import Region
 from controller.settings import RouteServerSettings, Settings
 from lab.patience import eventually as eventually
-from tests.conftest import THOROUGH, leave
 from tests.postgres import Cluster
+from tests.tiers import Tier, leave, tier
 from tests.unit.controller.copies import Copies
 from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.fake_routeserver import TOKEN, FakeRouteServer, fake_route_server, serving
@@ -133,22 +133,31 @@ def thawed() -> Iterator[None]:
 
 DATABASES = ("sqlite", "postgresql")
 
-ON_ONE = {"consents", "deciding", "hostile", "http", "moving", "moving_agents", "moving_machines", "pair"}
-ON_ONE |= {"permits", "refusals", "reservations", "tenants", "tokens", "trials"}
-"""Tests of these look at more than what is stored: they run on PostgreSQL, and on SQLite only with --thorough (as `make
-nightly` has it) or -k. All others run on both."""
+ON_POSTGRESQL = {"consents", "deciding", "hostile", "http", "moving", "moving_agents", "moving_machines", "pair"}
+ON_POSTGRESQL |= {"permits", "refusals", "reservations", "tenants", "tokens", "trials"}
+"""Tests of these look at more than what is stored: they run on PostgreSQL, and on SQLite in the nightly tier
+or with -k. All others run on both databases; in the first tier they run on SQLite, except those of STORED."""
+
+STORED = {"audit", "backup", "changes", "events", "leases", "libpq", "main", "migrations", "pooler"}
+"""Tests of what a database keeps, and of how it fails: they run on both in each tier."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption(THOROUGH) or config.option.keyword:
+    if tier(config) is Tier.NIGHTLY or config.option.keyword:
         return
-    modules = {Path(__file__).with_name(f"test_{name}.py") for name in ON_ONE}
     on_both = {_test(item) for item in items if _database(item) == "postgresql"}
-    leave(
-        config,
-        items,
-        {i for i in items if i.path in modules and _database(i) == "sqlite" and _test(i) in on_both},
-    )
+    left = {item for item in items if _database(item) == _other(tier(config), item) and _test(item) in on_both}
+    leave(config, items, left)
+
+
+def _other(of: Tier, item: pytest.Item) -> str | None:
+    """The database that this test does without in a tier; None: it runs on both."""
+    name = item.path.stem.removeprefix("test_")
+    if item.path.parent != Path(__file__).parent or name in STORED:
+        return None
+    if name in ON_POSTGRESQL:
+        return "sqlite"
+    return "postgresql" if of is Tier.SMOKE else None
 
 
 def _database(item: pytest.Item) -> str | None:

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from controller.core.rulesets import apply
 from controller.wire.rulesets import Change, PeerReceipt, Receipt, RuleSet, SetEndpoint
+from tests.unit.controller.prompt_server import PromptServer
 
 TOKEN = "a-token-for-tests"
 
@@ -213,12 +214,11 @@ class _Guard:
 
 
 @asynccontextmanager
-async def serving(app: Any, **options: Any) -> AsyncIterator[str]:
+async def serving(app: Any, *, grace: float = 0.1, **options: Any) -> AsyncIterator[str]:
     """An ASGI application on a loopback port; gives its URL. `options` are uvicorn's, over TLS for instance."""
     chosen: dict[str, Any] = {"lifespan": "on", "log_config": None, "access_log": False} | options
-    server = uvicorn.Server(uvicorn.Config(app, port=0, timeout_graceful_shutdown=1, **chosen))
-    server.capture_signals = _nothing  # type: ignore[method-assign, assignment]
-    task = asyncio.create_task(server.serve())
+    server = PromptServer(uvicorn.Config(app, port=0, timeout_graceful_shutdown=1, **chosen), grace)
+    task = asyncio.create_task(server.serve_quietly())
     while not server.started:
         if task.done():
             task.result()
@@ -228,21 +228,15 @@ async def serving(app: Any, **options: Any) -> AsyncIterator[str]:
     try:
         yield f"{'https' if server.config.is_ssl else 'http'}://127.0.0.1:{port}"
     finally:
-        server.should_exit = True
+        server.stop()
         await task
-
-
-class _nothing:  # noqa: N801 - stands in for a method
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...
 
 
 @asynccontextmanager
 async def fake_route_server(name: str) -> AsyncIterator[FakeRouteServer]:
     """One that runs."""
     server = FakeRouteServer(name)
-    async with serving(server.app) as server.url:
+    async with serving(server.app, grace=0) as server.url:
         try:
             yield server
         finally:

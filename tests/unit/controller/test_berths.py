@@ -20,6 +20,8 @@ from tests.unit.controller.fake_routeserver import FakeRouteServer
 from tests.unit.controller.test_leases import mac
 from tests.unit.controller.test_moving import VM, Town, _again, _at, _end, _step, town
 
+pytestmark = pytest.mark.slow
+
 MACS = ["02:00:5e:00:00:01", "02:00:5e:00:00:02"]
 
 At = Mapping[str, tuple[bool, list[str]]]

@@ -28,6 +28,8 @@ from tests.unit.controller.test_leases import mac
 from tests.unit.controller.test_moving import VM, town
 from tests.unit.controller.test_vms import WEB, begin_move, region, say
 
+pytestmark = pytest.mark.slow
+
 MB = 10**6
 
 

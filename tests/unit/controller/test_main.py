@@ -174,6 +174,7 @@ def grown(names: set[str], than: int) -> bool:
     return len(names) > than
 
 
+@pytest.mark.slow
 async def test_killed_at_any_moment_it_comes_back_whole(tmp_path: Path, database_url: str) -> None:
     (tmp_path / "token").write_text(TOKEN)
     async with fake_route_server("rs1") as server:
@@ -209,6 +210,7 @@ async def test_killed_at_any_moment_it_comes_back_whole(tmp_path: Path, database
         assert len(known) >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("empty_url", ["postgresql"], indirect=True)
 async def test_controllers_that_start_together_on_an_empty_database(tmp_path: Path, empty_url: str) -> None:
     places = [tmp_path / name for name in ("one", "two", "three")]

@@ -189,6 +189,7 @@ REWRITTEN: dict[str, dict[str, set[str]]] = {
 """The columns, by table, that the way down from a revision gives other values, and why. All others keep theirs."""
 
 
+@pytest.mark.slow
 async def test_every_step_keeps_the_data_up_and_down(empty_url: str) -> None:
     """At each revision two rows are added to every table, as the tables are then; all of them go up to the last
     revision, down to the first, and up again at once. What is lost on the way is what a step says: a column or a table

@@ -18,6 +18,8 @@ from tests.unit.controller.fake_routeserver import FakeRouteServer
 from tests.unit.controller.test_leases import mac
 from tests.unit.controller.test_neighbours import measured, told
 
+pytestmark = pytest.mark.slow
+
 VM = {"name": "v1", "device": "m1", "endpoint": "c1-lan", "driver": "simulated", "image": "debian", "memory": 1 << 28}
 OVER = ("done", "undone")
 

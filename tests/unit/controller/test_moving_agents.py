@@ -22,6 +22,8 @@ from tests.unit.controller.fake_mover import settled
 from tests.unit.controller.test_leases import mac
 from tests.unit.controller.test_moving import OVER
 
+pytestmark = pytest.mark.slow
+
 VM = {"name": "v1", "device": "m1", "endpoint": "c1-lan", "driver": "simulated", "image": "tiny", "memory": 1 << 24}
 
 

@@ -16,6 +16,8 @@ from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.fake_mover import settled
 from tests.unit.controller.test_leases import mac
 
+pytestmark = pytest.mark.slow
+
 VM = {"name": "vm1", "device": "m1", "endpoint": "c1-lan", "driver": "simulated", "image": "tiny", "memory": 1 << 24}
 
 

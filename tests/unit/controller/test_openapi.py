@@ -29,6 +29,8 @@ from controller.wire.flavours import Flavour
 from tests.unit.controller import walk
 from tests.unit.controller.conftest import DATABASES, new_database
 
+pytestmark = pytest.mark.slow
+
 CREDENTIAL = "a-credential-for-tests"
 CHECKS = (
     checks.not_a_server_error,

@@ -14,6 +14,8 @@ from tests.unit.controller.conftest import Controller, Start
 from tests.unit.controller.copies import Copies
 from tests.unit.controller.fake_routeserver import FakeRouteServer, fake_route_server
 
+pytestmark = pytest.mark.slow
+
 
 async def error(controller: Controller, server: int) -> str:
     found = (await controller.get("/route-servers"))["items"][server]

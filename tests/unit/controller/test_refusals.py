@@ -8,6 +8,8 @@ import pytest
 from tests.unit.controller.conftest import PLAIN, Controller, Start, problem
 from tests.unit.controller.fake_routeserver import FakeRouteServer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("prefix", "reason"),

@@ -25,6 +25,8 @@ from tests.unit.controller.conftest import Controller, Start
 from tests.unit.controller.test_identity import running
 from tests.unit.controller.tls_site import ON_SQLITE, Site, noted, works
 
+pytestmark = pytest.mark.slow
+
 
 class Region:
     """Two cloudlets whose agents are connected, and whose sessions must not be reset."""

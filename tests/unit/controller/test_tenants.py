@@ -18,6 +18,8 @@ from controller.db.schema import metadata
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.test_tokens import DOCUMENT, OPERATIONS, holder
 
+pytestmark = pytest.mark.slow
+
 QUIET = {"audit", "idempotency", "attendance", "replicas", "reporters", "usage"}
 """Tables that have nothing of anybody's, and change by themselves."""
 

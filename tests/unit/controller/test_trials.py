@@ -12,6 +12,8 @@ from lab.patience import eventually
 from tests.unit.controller.conftest import Controller, Start, problem
 from tests.unit.controller.fake_routeserver import FakeRouteServer, fake_route_server
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def blue(controller: Controller) -> AsyncIterator[Controller]:

@@ -8,6 +8,8 @@ from controller.api import bodies, heads
 from tests.unit.controller.listening import AGENT, BEARER, JSON, OPERATOR, Listen
 from tests.unit.controller.test_limits import BOMBS, PATHS, head
 
+pytestmark = pytest.mark.slow
+
 NONE = {"peer_connections": 1000, "request_seconds": 600.0, "caller_rate": 0.0, "stranger_rate": 0.0}
 
 

@@ -7,8 +7,10 @@ import pytest
 
 from tests.unit.leases.rounds import Rounds
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 25
-SEEDS = [*range(6), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(6, 60))]
+SEEDS = [*range(6), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(6, 60))]
 
 
 async def stormy(rounds: Rounds, *, agents: bool) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from tests.conformance.bench import OURS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 BLOCK = re.compile(r'```python\n("""(\w+\.py)""".*?)```', re.DOTALL)
 

@@ -10,6 +10,8 @@ import pytest
 from controller.wire.moves import Act, Order
 from tests.unit.agents.moves.region import WAY, Cloudlet, Region, region
 
+pytestmark = pytest.mark.slow
+
 POINTS: dict[Act, tuple[str, ...]] = {
     "prepare": ("prepare", "prepare.after"),
     "disk": ("disk", "disk.half", "disk.after"),

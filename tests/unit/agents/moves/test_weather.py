@@ -15,6 +15,8 @@ from controller.wire.machines import MachineState
 from controller.wire.moves import Act, MoveReport, Order
 from tests.unit.agents.moves.region import WAY, Region, region
 
+pytestmark = pytest.mark.slow
+
 
 @pytest_asyncio.fixture
 async def two(tmp_path: Path) -> AsyncIterator[Region]:
