@@ -172,6 +172,9 @@ func (r *region) longLived() (n int) {
 // still have its route, with LLGR_STALE; a PE that does not speak of it has not. When it is back all have the route as before.
 // Then the route server is away for longer than its restart time: the three keep what they had of it.
 func TestLongLivedGracefulRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute of waiting for times to pass; make test-all")
+	}
 	t.Parallel()
 	for _, s := range speakers {
 		s.here(t)

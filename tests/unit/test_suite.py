@@ -6,10 +6,10 @@ import pytest
 
 from tests.suite import FEW, suite
 
+pytestmark = pytest.mark.slow
+
 UNSTEADY = """
 from pathlib import Path
-
-pytestmark = pytest.mark.slow
 def test_unsteady():
     mark = Path(__file__).with_name("seen")
     seen, _ = mark.exists(), mark.touch()
