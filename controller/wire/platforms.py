@@ -43,7 +43,9 @@ class Platform(Message):
     files: Annotated[dict[Annotated[str, Field(max_length=200)], Digest], Field(max_length=3000)] = Field(
         default_factory=dict
     )
-    models: Annotated[dict[Word, CpuModel], Field(max_length=500)] | None = None
+    models: Annotated[dict[Word, CpuModel], Field(max_length=500)] | None = Field(
+        default=None, exclude_if=lambda known: known is None
+    )
 
 
 def files(machine: Machine) -> list[str]:

@@ -63,3 +63,9 @@ def test_it_is_the_same_from_either_end(features: list[str], same: bool) -> None
     one, two = differences(MACHINE, HERE, there), differences(MACHINE, there, HERE)
     assert len(one) == len(two)
     assert (not one) == (same and (not features or set(features) == set(HERE.features)))
+
+
+def test_what_is_not_known_is_not_written() -> None:
+    """An agent of an earlier release reads the record of a machine after a downgrade, and takes no field it lacks."""
+    assert "models" not in HERE.model_dump(mode="json")
+    assert Platform.model_validate_json(HERE.model_dump_json()) == HERE
