@@ -11,6 +11,7 @@ from controller.acting import acts
 from controller.bell import Bell
 from controller.changes import Changes
 from controller.core import edits
+from controller.core.event_budget import of_cloudlet
 from controller.core.intent import Cloudlet, Intent, State
 from controller.core.refusals import conflict, invalid, missing
 from controller.db import audit, cloudlets, events
@@ -65,7 +66,9 @@ class Certificates:
         assert self.authority is not None
         table.add(session, cloudlet, issued, issuer_of(issued.certificate, self.authority.authorities))
         text = f"a certificate was issued to {cloudlet}, good until {issued.not_after:%Y-%m-%dT%H:%M:%SZ}"
-        await events.add(session, "certificate-issued", cloudlet, text, serial=issued.serial)
+        await events.add(
+            session, "certificate-issued", cloudlet, text, caused_by=of_cloudlet(cloudlet), serial=issued.serial
+        )
         return Certified(certificate=issued.certificate, chain=self.authority.chain)
 
     async def renew(self, cloudlet: Cloudlet, csr: str, shown: Shown | None = None) -> Certified:

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.acting import CONTROLLER, acts
 from controller.bell import Bell
 from controller.core.estimates import Estimate
+from controller.core.event_budget import of_endpoint
 from controller.core.intent import Intent
 from controller.core.moves import Course, Prospect, Verdict, decide
 from controller.core.prospects import advice, prospect
@@ -107,7 +108,9 @@ class Deciding:
             log.warning("%s cannot move to %s: %s", row.vm, row.destination, refused.message)
             async with self._database.write() as session:
                 text = f"VM {row.vm} cannot move to {row.destination}: {refused.message}"
-                await events.add(session, "move-refused", row.vm, text, decision=row.id)
+                await events.add(
+                    session, "move-refused", row.vm, text, caused_by=of_endpoint(row.destination), decision=row.id
+                )
             self._bell.ring()
 
 
@@ -145,7 +148,7 @@ async def _decide(session: AsyncSession, intent: Intent, vm: VmRow, endpoint: st
     text = f"{vm.device} is at {endpoint}; its VM {vm.name} at {vm.endpoint} {what}: {reasons}; {can}"
     data: dict[str, Any] = {"decision": row.id, "course": verdict.course, "reasons": list(verdict.reasons)}
     data |= {"endpoint": endpoint, "prospect": row.prospect, "estimate": row.estimate}
-    await events.add(session, "move-decided", vm.name, text, **data)
+    await events.add(session, "move-decided", vm.name, text, caused_by=of_endpoint(endpoint), **data)
     return row
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.core.addresses import AddressPlan, PlanError
 from controller.core.blocks import SIZE
+from controller.core.event_budget import of_endpoint
 from controller.core.refusals import invalid
 from controller.core.statics import Static
 from controller.db import blocks, events, leases, pairs, statics
@@ -49,7 +50,7 @@ async def take_in(
             "mac": each.mac,
             "until": f"{until:%FT%TZ}",
         }
-        await events.add(session, "address-declined", device or endpoint, text, **data)
+        await events.add(session, "address-declined", device or endpoint, text, caused_by=of_endpoint(endpoint), **data)
 
 
 async def _take(session: AsyncSession, pair: PairRow | None, declined: Declined, at: datetime) -> str | None:

@@ -4,6 +4,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from controller.core.event_budget import of_cloudlet
 from controller.core.pace import Pace
 from controller.journal import Journal
 from controller.wire.access import AccessReport, Dropped, Impostor
@@ -54,4 +55,5 @@ class Impostors:
             self._told.popitem(last=False)
         data = {"cloudlet": cloudlet, "what": dropped.what, "packets": dropped.packets}
         more = {"untold": untold} if untold else {}
-        self._journal.note(type_, subject, f"{subject}: {text}; {dropped.packets} packets dropped", **data, **more)
+        said, source = f"{subject}: {text}; {dropped.packets} packets dropped", of_cloudlet(cloudlet)
+        self._journal.note(type_, subject, said, caused_by=source, **data, **more)

@@ -3,10 +3,12 @@ of them costs one transaction now and then and delays nobody."""
 
 import asyncio
 import logging
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from controller.bell import Bell
+from controller.core.event_budget import HELD, of_pe
 from controller.db import events, routeservers
 from controller.db.engine import Database, Lock, alone
 from controller.db.trouble import Unavailable
@@ -27,17 +29,19 @@ WAITING = 10_000
 
 @dataclass(frozen=True)
 class Entry:
-    """`origin` is set for a route server's event: its name, its start, and the event's number there."""
+    """`origin` is set for a route server's event: its name, its start, and the event's number there. `source`: who
+    outside of the controller caused it."""
 
     type: str
     subject: str
     text: str
     data: dict[str, Any] = field(default_factory=dict)
     origin: tuple[str, str, int] | None = None
+    source: str | None = None
 
 
 class Journal:
-    """Writes entries in order; `bell` rings after each batch."""
+    """Writes entries in order, each source's within its budget; `bell` rings after each batch."""
 
     def __init__(self, database: Database, bell: Bell) -> None:
         self._database, self.bell = database, bell
@@ -45,9 +49,16 @@ class Journal:
         self._batch: list[Entry] = []
         self.dropped = 0
 
-    def note(self, type: str, subject: str, text: str, /, **data: Any) -> None:
-        """Writes an event down soon."""
-        self._put(Entry(type, subject, text, data))
+    def note(self, type: str, subject: str, text: str, /, *, caused_by: str | None = None, **data: Any) -> None:
+        """Writes an event down soon. `caused_by`: see `db/events.py: add`."""
+        self._admit(Entry(type, subject, text, data, source=caused_by))
+
+    def tell_held(self, *, leading: bool, all_: bool = False) -> None:
+        """Notes what has been held back for a while, one event for each source. What PEs do, every replica hears of:
+        the leader's voice is enough."""
+        for source, held in self._database.event_budget.due(time.monotonic(), all_=all_):
+            if leading or not source.startswith(of_pe("")):
+                self._put(Entry(HELD, source, held.text(source), held.data(), source=source))
 
     async def heard(self, server: str, started_at: str, event: ServerEvent) -> None:
         """Takes over an event of a route server, unless it tells of a change that was made here."""
@@ -56,7 +67,9 @@ class Journal:
         subject = str(event.data.get("peer") or event.data.get("endpoint") or server)
         text = str(event.data.get("text") or f"{server}: {event.type} {subject}")
         data = {**event.data, "route_server": server}
-        self._put(Entry(event.type or "event", subject, text, data, (server, started_at, event.number)))
+        peer = event.data.get("peer")
+        source = of_pe(str(peer)) if peer else None
+        self._admit(Entry(event.type or "event", subject, text, data, (server, started_at, event.number), source))
 
     async def last_heard(self, server: str, started_at: str) -> int:
         """Where to go on in a route server's events."""
@@ -69,6 +82,11 @@ class Journal:
             self.note("route-server-reachable", server, f"{server} is reachable and at the current generation")
         else:
             self.note("route-server-unreachable", server, f"{server} is not reachable: {reason}", reason=reason)
+
+    def _admit(self, entry: Entry) -> None:
+        budget, source = self._database.event_budget, entry.source
+        if source is None or budget.admit(source, entry.type, entry.text, time.monotonic()):
+            self._put(entry)
 
     def _put(self, entry: Entry) -> None:
         try:
@@ -119,7 +137,7 @@ class Journal:
                     if number <= taken[run]:
                         continue
                     taken[run] = number
-                await events.add(session, entry.type, entry.subject, entry.text, **entry.data)
+                await events.put(session, entry.type, entry.subject, entry.text, entry.data, entry.source)
             for (server, started_at), number in taken.items():
                 await routeservers.note_event(session, server, started_at, number)
         self.bell.ring()

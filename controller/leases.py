@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.bell import Bell
 from controller.core.addresses import Kind
 from controller.core.blocks import SIZE, Ranges
+from controller.core.event_budget import of_endpoint
 from controller.core.intent import Endpoint, Intent
 from controller.core.refusals import conflict, invalid, missing
 from controller.db import blocks, delegations, devices, endpoints, events, leases, pairs
@@ -98,7 +99,7 @@ class Leases:
         async def work(session: AsyncSession) -> None:
             lease = await self._held(session, number)
             check(lease)
-            await self._end(session, lease, "released")
+            await self._end(session, lease, "released", caused_by=None)
 
         await self._database.transact(work)
         self._bell.ring()
@@ -111,7 +112,7 @@ class Leases:
             known = await devices.known_as(session, mac, client_id)
             if lease is None or known is None or (lease.device, lease.kind) != (known.device, known.kind):
                 return False
-            await self._end(session, lease, "released")
+            await self._end(session, lease, "released", caused_by=of_endpoint(endpoint))
             return True
 
         if await self._database.transact(work):
@@ -126,7 +127,7 @@ class Leases:
         async def work(session: AsyncSession) -> int:
             gone = await leases.remove_expired(session, now())
             for lease in gone:
-                await self._note(session, lease, "expired")
+                await self._note(session, lease, "expired", of_endpoint(lease.endpoint))
             return len(gone)
 
         count = await self._database.transact(work)
@@ -167,7 +168,7 @@ class Leases:
         )
         session.add(lease)
         await session.flush()
-        await self._note(session, lease, "granted")
+        await self._note(session, lease, "granted", of_endpoint(lease.endpoint))
         return lease, True
 
     async def pair(self, session: AsyncSession, endpoint: str, device: str, at: datetime) -> PairRow:
@@ -252,14 +253,14 @@ class Leases:
         await session.flush()
         return lease
 
-    async def _end(self, session: AsyncSession, lease: LeaseRow, how: str) -> None:
+    async def _end(self, session: AsyncSession, lease: LeaseRow, how: str, caused_by: str | None) -> None:
         if await leases.remove(session, lease):
-            await self._note(session, lease, how)
+            await self._note(session, lease, how, caused_by)
 
-    async def _note(self, session: AsyncSession, lease: LeaseRow, how: str) -> None:
+    async def _note(self, session: AsyncSession, lease: LeaseRow, how: str, caused_by: str | None) -> None:
         text = f"{lease.address} at {lease.endpoint} {how}: {lease.kind} of {lease.device}"
         data = {"endpoint": lease.endpoint, "address": lease.address, "kind": lease.kind, "mac": lease.mac}
-        await events.add(session, f"lease-{how}", lease.device, text, **data)
+        await events.add(session, f"lease-{how}", lease.device, text, caused_by=caused_by, **data)
 
     async def _held(self, session: AsyncSession, number: int) -> LeaseRow:
         lease = await leases.get(session, number, now(), lock=True)

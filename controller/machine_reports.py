@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from controller.core.event_budget import of_cloudlet, of_endpoint
 from controller.core.intent import Intent
 from controller.db import berths, events, leases, pairs, platforms
 from controller.db import vms as table
@@ -30,21 +31,23 @@ async def turned(session: AsyncSession, progress: Progress) -> None:
     if row is None or row.condition != asked or row.revision != progress.number:
         return
     name, where = row.name, row.endpoint
+    source = of_endpoint(where)
     if progress.state in ("failed", "refused"):
         final, done = progress.state == "refused", "started" if act == "start" else "stopped"
         row.condition = "gone" if final else asked
         text = f"VM {name} {'cannot be' if final else 'could not be'} {done}{'' if final else ' yet'} at {where}"
-        await events.add(session, f"vm-not-{done}", name, f"{text}: {progress.detail}", final=final)
+        await events.add(session, f"vm-not-{done}", name, f"{text}: {progress.detail}", caused_by=source, final=final)
     elif progress.state == "done" and act == "stop":
         row.condition, row.seen_at, row.ended = "stopped", now(), None
-        await events.add(session, "vm-stopped", name, f"VM {name} is stopped at {where}", before=STOPPING)
+        text = f"VM {name} is stopped at {where}"
+        await events.add(session, "vm-stopped", name, text, caused_by=source, before=STOPPING)
 
 
 async def heard(session: AsyncSession, intent: Intent, report: MoveReport) -> None:
     """Takes to the record what a cloudlet's agent says of all its machines. Those of which it does not speak are gone,
     unless their driver has not listed any yet. What it says of VMs that are elsewhere counts for nothing: a move leaves
     traces behind, and has them cleared up."""
-    cloudlet = report.cloudlet
+    cloudlet, source = report.cloudlet, of_cloudlet(report.cloudlet)
     if report.platforms is not None:
         await platforms.tell(session, cloudlet, report.platforms)
     lans = [lan.name for lan in intent.endpoints_of.get(cloudlet, ())]
@@ -62,7 +65,9 @@ async def heard(session: AsyncSession, intent: Intent, report: MoveReport) -> No
         if row.condition != before:
             detail = f": {state.detail}" if state is not None and state.detail else ""
             text = f"VM {row.name} is {row.condition} at {row.endpoint}{detail}"
-            await events.add(session, f"vm-{row.condition}", row.name, text, cloudlet=cloudlet, before=before)
+            await events.add(
+                session, f"vm-{row.condition}", row.name, text, caused_by=source, cloudlet=cloudlet, before=before
+            )
 
 
 def _see(row: VmRow, state: MachineState | None, at: datetime) -> None:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from controller.core.event_budget import of_cloudlet
 from controller.core.intent import Intent
 from controller.core.neighbour_history import HOUR, LATE, ROUND, start
 from controller.core.neighbour_reports import Intake, Pair
@@ -137,7 +138,8 @@ class Neighbours:
                 continue
             text = f"{of}: {_sentence(names, possible)}" + ("" if possible else f": {why}")
             data = {"neighbours": sorted(names)} | ({"untold": untold} if untold else {})
-            self._journal.note("neighbour-possible" if possible else "neighbour-lost", of, text, **data)
+            kind = "neighbour-possible" if possible else "neighbour-lost"
+            self._journal.note(kind, of, text, caused_by=of_cloudlet(of), **data)
 
     async def sweep(self) -> None:
         """Takes the silent ones from the possible neighbours, rolls history up, and now and then removes what is left

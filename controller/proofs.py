@@ -4,6 +4,7 @@ import logging
 import time
 
 from controller.core import proofs
+from controller.core.event_budget import STRANGERS, of_cloudlet
 from controller.core.intent import Cloudlet
 from controller.core.proofs import Peer
 from controller.db import certificates as table
@@ -17,6 +18,9 @@ log = logging.getLogger(__name__)
 
 AGAIN = 60.0
 """Seconds in which the same refusal is noted once."""
+
+AGENTS = "agents"
+"""The subject of refusals of those that have not said which cloudlet they are."""
 
 MOST = 1000
 """Refusals that are remembered for that."""
@@ -39,7 +43,8 @@ class Refusals:
         self._noted[subject, reason] = at
         text = f"an agent's request was refused: {reason}"
         log.warning("%s: %s", subject, text)
-        self._journal.note("agent-refused", subject, text)
+        source = STRANGERS if subject == AGENTS else of_cloudlet(subject)
+        self._journal.note("agent-refused", subject, text, caused_by=source)
 
 
 class Proofs:

@@ -37,7 +37,7 @@ from controller.moves import Moves
 from controller.neighbours import Neighbours
 from controller.people import People
 from controller.precedence import Precedence
-from controller.proofs import Proofs, Refusals
+from controller.proofs import AGENTS, Proofs, Refusals
 from controller.propagation import Propagation
 from controller.replicas import HELLO, Replicas
 from controller.reservations import Reservations
@@ -185,7 +185,7 @@ def _region(settings: Settings) -> Region:
     refusals, listener = Refusals(journal), None
     secret = read_secret(settings.session_secret_file, "WEFT_SESSION_SECRET_FILE")
     if authority is not None and settings.agent_listen:
-        listener = Listener(authority, lifetime, lambda reason: refusals.note("agents", reason))
+        listener = Listener(authority, lifetime, lambda reason: refusals.note(AGENTS, reason))
     revocations = RevocationList(certified, agents, replicas)
     changes.waiting.observe = metrics.change_seconds.observe
     return Region(

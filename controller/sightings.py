@@ -16,6 +16,7 @@ from ipaddress import ip_address
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.bell import Bell
+from controller.core.event_budget import of_endpoint
 from controller.core.intent import Intent
 from controller.core.names import printable
 from controller.core.refusals import invalid
@@ -238,7 +239,7 @@ async def _note(session: AsyncSession, device: str, place: Place, at: datetime) 
     text = f"{device} is at {place.seen_endpoint}{was}"
     seconds = round((at - place.seen_since).total_seconds(), 3)
     data = {"endpoint": place.seen_endpoint, "before": place.endpoint, "how": place.how, "after_seconds": seconds}
-    await events.add(session, "device-seen", device, text, **data)
+    await events.add(session, "device-seen", device, text, caused_by=of_endpoint(place.seen_endpoint or ""), **data)
 
 
 def _is_address(text: str) -> bool:

@@ -10,6 +10,7 @@ from controller.bell import Bell
 from controller.core import statics as rules
 from controller.core.addresses import AddressPlan
 from controller.core.blocks import SIZE
+from controller.core.event_budget import of_endpoint
 from controller.core.intent import Intent
 from controller.core.refusals import conflict, missing
 from controller.core.statics import Complaint, Static
@@ -91,7 +92,8 @@ class Statics:
                 if await table.remove(session, row):
                     await pairs.remove(session, row.pair)
                 text = f"{row.address} at {row.endpoint} may be given out again"
-                await events.add(session, "address-freed", row.endpoint, text, address=row.address)
+                source = of_endpoint(row.endpoint)
+                await events.add(session, "address-freed", row.endpoint, text, caused_by=source, address=row.address)
 
         await self._database.transact(work)
 

@@ -4,6 +4,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from controller.core.event_budget import of_endpoint
 from controller.core.pace import Pace
 from controller.core.witnesses import Lease
 from controller.journal import Journal
@@ -40,4 +41,5 @@ class Suspicions:
             f"known by {', '.join(sorted(lease.macs))}"
         )
         data = {"endpoint": sighting.endpoint, "address": sighting.address, "mac": sighting.mac, "how": sighting.how}
-        self._journal.note("device-spoofed", lease.device, text, **data, **({"untold": untold} if untold else {}))
+        more, source = {"untold": untold} if untold else {}, of_endpoint(sighting.endpoint)
+        self._journal.note("device-spoofed", lease.device, text, caused_by=source, **data, **more)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice
 
+from controller.core.event_budget import of_cloudlet, of_tunnel
 from controller.core.intent import Intent
 from controller.core.pace import Pace
 from controller.core.tunnels import turns
@@ -95,7 +96,7 @@ class Tunnels:
         )
         text = f"{cloudlet}: VXLAN in the clear was dropped: {out} packets that were to leave, {into} that came"
         data = {"out": out, "in": into, "peers": peers} | ({"untold": untold} if untold else {})
-        self._journal.note("plaintext-dropped", cloudlet, text, **data)
+        self._journal.note("plaintext-dropped", cloudlet, text, caused_by=of_cloudlet(cloudlet), **data)
 
     async def run(self) -> None:
         """Writes until cancelled."""
@@ -136,7 +137,9 @@ class Tunnels:
                     else:
                         await table.clear(session, turn.pair)
                     data = {"cloudlets": [one, other], "since": turn.since.isoformat()}
-                    await events.add(session, EVENTS[turn.what], f"{one} {other}", turn.text, **data)
+                    await events.add(
+                        session, EVENTS[turn.what], f"{one} {other}", turn.text, caused_by=of_tunnel(one, other), **data
+                    )
                 await table.forget(session, gone)
             self._journal.bell.ring()
         self._metrics.tunnel_alarms.set(len(raised) + sum(1 if t.what == "down" else -1 for t in turned))

@@ -24,6 +24,7 @@ async def notice(region: "Region") -> None:
     while True:
         await asyncio.sleep(SWEEP)
         try:
+            region.journal.tell_held(leading=region.leadership.leading)
             await _note_seen(region)
         except Exception:  # whatever is wrong with the database now, it may be well the next time
             log.exception("agents that were seen")
@@ -70,5 +71,6 @@ async def last_words(region: "Region") -> None:
     with suppress(Exception):
         await region.neighbours.flush()
         await region.tunnels.flush()
+        region.journal.tell_held(leading=region.leadership.leading, all_=True)
         await region.journal.flush()
         await _note_seen(region)

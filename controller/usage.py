@@ -10,6 +10,7 @@ from time import monotonic
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.core.blocks import Ranges
+from controller.core.event_budget import of_endpoint
 from controller.core.intent import Intent
 from controller.core.usage import DAYS, Forecast, Peak, Usage, filling, forecast
 from controller.db import endpoints, events, statics
@@ -100,9 +101,11 @@ async def _tell(session: AsyncSession, stock: Stock, told: bool, at: datetime) -
         return
     await table.tell(session, at.date(), stock.endpoint, now_filling)
     part = f"{stock.usage.leased} of {stock.usage.usable} pairs are leased"
+    source = of_endpoint(stock.endpoint)
     if now_filling:
         text = f"the LAN of {stock.endpoint} is filling: {part}; {stock.forecast.reason}"
         log.warning("%s", text)
-        await events.add(session, "lan-filling", stock.endpoint, text)
+        await events.add(session, "lan-filling", stock.endpoint, text, caused_by=source)
     else:
-        await events.add(session, "lan-eased", stock.endpoint, f"the LAN of {stock.endpoint} has room again: {part}")
+        text = f"the LAN of {stock.endpoint} has room again: {part}"
+        await events.add(session, "lan-eased", stock.endpoint, text, caused_by=source)

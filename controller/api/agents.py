@@ -13,6 +13,7 @@ from controller.api.openapi import errors
 from controller.api.streams import CONTENT
 from controller.core.addresses import AddressPlan
 from controller.core.desired import desired
+from controller.core.event_budget import of_cloudlet
 from controller.core.filters import access
 from controller.core.filters import pools as ruled_pools
 from controller.core.intent import Cloudlet, Endpoint, State
@@ -196,11 +197,14 @@ async def report(body: Report, region: Running, cloudlet: Agent) -> None:
     before = region.agents.of(cloudlet.name).report
     problems = region.agents.report(body)
     region.tunnels.take(cloudlet.name, body.ipsec)
+    source = of_cloudlet(cloudlet.name)
     if problems is not None:
         text = "; ".join(problems) or "all well again"
-        region.journal.note("agent-problems", cloudlet.name, f"{cloudlet.name}: {text}", problems=problems)
+        region.journal.note(
+            "agent-problems", cloudlet.name, f"{cloudlet.name}: {text}", caused_by=source, problems=problems
+        )
     for told in news(before, body):
-        region.journal.note(told.type, cloudlet.name, told.text, **told.data)
+        region.journal.note(told.type, cloudlet.name, told.text, caused_by=source, **told.data)
 
 
 @router.post("/session-keys", status_code=204, responses=errors(503), summary="Say which keys sessions have")

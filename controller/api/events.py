@@ -23,7 +23,8 @@ BATCH = 500
 
 
 class Event(BaseModel):
-    """Something that happened. `id` grows; `text` is for people, `data` for programs."""
+    """Something that happened. `id` grows; `text` is for people, `data` for programs; `source` is the agent,
+    LAN, PE or other outside of the controller that caused it, if any."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -33,6 +34,7 @@ class Event(BaseModel):
     subject: str
     text: str
     data: dict[str, Any]
+    source: str | None = None
 
 
 class Events(BaseModel):

@@ -21,6 +21,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
+from controller.core.event_budget import EventBudget
 from controller.db import drivers
 from controller.db.trouble import SHARED, Beaten, Unavailable, trouble
 
@@ -34,6 +35,9 @@ ATTEMPTS = 5
 """Tries of a transaction that others beat."""
 
 LAST = "weft.last"
+
+EVENTS = "weft.event_budget"
+"""Where a session that writes has the budget of events."""
 
 SESSION = "SELECT current_setting('weft.session', true), pg_backend_pid()"
 """The setting of the transaction before, and the server's process: each connection has its own of both."""
@@ -71,6 +75,7 @@ class Database:
     def __init__(self, url: str) -> None:
         where = drivers.with_driver(url)
         self.watch: Callable[[AsyncSession], None] = lambda session: None
+        self.event_budget = EventBudget()
         self._url, self._sqlite = where, where.get_backend_name() == "sqlite"
         if self._sqlite:
             self._turn: asyncio.Lock | nullcontext[None] = asyncio.Lock()
@@ -99,6 +104,7 @@ class Database:
         """A session whose work is one transaction: committed at the end of the block, undone if it raises."""
         with _translated():
             async with self._turn, AsyncSession(self.writer, expire_on_commit=False) as session, session.begin():
+                session.info[EVENTS] = self.event_budget
                 self.watch(session)
                 yield session
                 for work in session.info.pop(LAST, ()):

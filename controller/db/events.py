@@ -1,19 +1,24 @@
 """Events: what happened, in order."""
 
+import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, String, delete, func, select
+from sqlalchemy import JSON, ColumnElement, Index, String, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
+from controller.core.event_budget import EventBudget
+from controller.core.event_data import FOREIGN, SIZE, capped
 from controller.db.base import NUMBER, Base, Time, now
-from controller.db.engine import Lock, insert_alone, last
+from controller.db.engine import EVENTS, Lock, insert_alone, last
 
 KEPT = 100_000
-"""How many of the latest events are kept."""
+"""How many of the latest events are kept of those that operators and the controller cause; as many of all others."""
 
+KEPT_OF_SOURCE = 2_000
+"""How many of the latest events are kept of one source outside of the controller."""
 
 ADDED = "weft.events"
 
@@ -23,7 +28,10 @@ class EventRow(Base):
     get their ids in the order in which their transactions are committed."""
 
     __tablename__ = "events"
-    __table_args__ = ({"sqlite_autoincrement": True},)
+    __table_args__ = (
+        Index("events_by_source", "source", "id"),
+        {"sqlite_autoincrement": True},
+    )
 
     id: Mapped[int] = mapped_column(NUMBER, primary_key=True)
     at: Mapped[datetime] = mapped_column(Time, default=now)
@@ -31,16 +39,31 @@ class EventRow(Base):
     subject: Mapped[str] = mapped_column(String(200))
     text: Mapped[str] = mapped_column(String(1000))
     data: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    source: Mapped[str | None] = mapped_column(String(80))
 
 
-async def add(session: AsyncSession, type: str, subject: str, text: str, /, **data: Any) -> None:
-    """Records an event with the transaction it belongs to, at its end. Events quote what others said: PostgreSQL has no
-    place for the character NUL in a text."""
+async def add(
+    session: AsyncSession, type: str, subject: str, text: str, /, *, caused_by: str | None = None, **data: Any
+) -> None:
+    """Records an event with the transaction it belongs to, at its end. `caused_by` names the source outside of the
+    controller that brings it about (see `core/event_budget.py`): beyond its budget, the event is counted only."""
+    budget: EventBudget = session.info[EVENTS]
+    if caused_by is None or budget.admit(caused_by, type, text, time.monotonic()):
+        await put(session, type, subject, text, data, caused_by)
+
+
+async def put(
+    session: AsyncSession, type: str, subject: str, text: str, data: dict[str, Any], source: str | None
+) -> None:
+    """Records an event that is within its source's budget. Events quote what others said: PostgreSQL has no place for
+    the character NUL in a text."""
     if not session.info.get(ADDED):
         session.info[ADDED] = []
         last(session, _write)
-    words = {"type": type[:40], "subject": subject[:200], "text": text[:1000]}
-    row = {name: word.replace("\0", "\ufffd") for name, word in words.items()} | {"data": data, "at": now()}
+    text = text if len(text) <= 1000 else text[:999] + "…"
+    words = {"type": type[:40], "subject": subject[:200], "text": text}
+    row: dict[str, Any] = {name: word.replace("\0", "\ufffd") for name, word in words.items()} | {"at": now()}
+    row |= {"data": capped(data, FOREIGN if source else SIZE), "source": source[:80] if source else None}
     session.info[ADDED].append(row)
 
 
@@ -72,5 +95,16 @@ async def latest_of(session: AsyncSession, types: Sequence[str]) -> EventRow | N
 
 
 async def prune(session: AsyncSession) -> None:
-    """Forgets events older than the latest KEPT."""
-    await session.execute(delete(EventRow).where(EventRow.id <= await latest(session) - KEPT))
+    """Forgets events older than the latest KEPT, and of each source older than its latest KEPT_OF_SOURCE: no source
+    pushes out what others caused, nor what operators did."""
+    for kind in (EventRow.source.is_(None), EventRow.source.is_not(None)):
+        await _prune(session, kind, KEPT)
+    many = select(EventRow.source).where(EventRow.source.is_not(None)).group_by(EventRow.source)
+    for source in list(await session.scalars(many.having(func.count() > KEPT_OF_SOURCE))):
+        await _prune(session, EventRow.source == source, KEPT_OF_SOURCE)
+
+
+async def _prune(session: AsyncSession, which: ColumnElement[bool], kept: int) -> None:
+    newest = select(EventRow.id).where(which).order_by(EventRow.id.desc()).offset(kept).limit(1)
+    if (last := await session.scalar(newest)) is not None:
+        await session.execute(delete(EventRow).where(which, EventRow.id <= last))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,13 @@ async def kept(database: Database) -> list[tuple[str, str, object]]:
 
 
 async def test_what_was_said_comes_back(database: Database) -> None:
-    data = {"nul": "a\0b", "none": None, "deep": [1, {"surrogate": "\ud800"}], "list": [], "number": 0.5}
+    data: dict[str, Any] = {
+        "nul": "a\0b",
+        "none": None,
+        "deep": [1, {"surrogate": "\ud800"}],
+        "list": [],
+        "number": 0.5,
+    }
     async with database.write() as session:
         await events.add(session, "first", "c1", "a\0b", **data)
         await events.add(session, "second", "c1", "nothing more")
