@@ -64,7 +64,7 @@ async def test_a_credential_is_one_cloudlets_and_not_short(controller: Controlle
     await controller.post("/enrolments", one)
     other = await invited(controller, 2)
     await controller.refused(422, "/enrolments", other | {"credential": one["credential"]}, "credential", "another")
-    await controller.refused(422, "/enrolments", other | {"credential": "guess"}, "credential", "pattern")
+    await controller.refused(422, "/enrolments", other | {"credential": "guess"}, "credential", "43 to 128 letters")
     assert (await controller.post("/enrolments", other))["credential"] not in ("guess", one["credential"])
 
 

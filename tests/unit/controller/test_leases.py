@@ -163,7 +163,7 @@ async def test_devices_are_known_once(controller: Controller) -> None:
     await controller.refused(409, "/devices", {"name": "m2", "mac": mac(2)}, "mac", "is m1's")
     await controller.refused(409, "/devices", {"name": "m2", "mac": mac(3), "vm": {"mac": mac(1)}}, "vm.mac", "m1's")
     await controller.refused(422, "/devices", {"name": "m2"}, None, "give mac, client_id, or both")
-    await controller.refused(422, "/devices", {"name": "m2", "mac": "02-00-5E-00-00-01"}, "mac", "")
+    await controller.refused(409, "/devices", {"name": "m2", "mac": "02-00-5E-00-00-01"}, "mac", "is m1's")
     await controller.refused(422, "/devices", {"name": "m2", "mac": mac(3), "vm": {"mac": mac(3)}}, None, "same")
     assert [d["name"] for d in (await controller.get("/devices"))["items"]] == ["m1"]
 
