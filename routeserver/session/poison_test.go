@@ -52,8 +52,11 @@ func live(t *testing.T, r *region, bears func(u *bgp.BGPUpdate) bool, how func(p
 					return
 				case <-time.After(time.Millisecond):
 				}
+				d.mu.Lock()
+				bears := d.bears
+				d.mu.Unlock()
 				for _, u := range p.Updates() {
-					ok = ok && d.bears(u)
+					ok = ok && bears(u)
 				}
 				if !ok {
 					d.how(p)
