@@ -90,7 +90,7 @@ def typical(values: Sequence[float | None]) -> float | None:
 
 
 def _off(one: Past) -> float:
-    return log(one.seconds / one.model_seconds)
+    return log(one.seconds) - log(one.model_seconds)  # the quotient of the two may be 0 or infinite
 
 
 def _drawn(logarithms: Sequence[float]) -> float:

@@ -5,7 +5,7 @@ from random import Random
 from statistics import median
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from controller.core.profiles import FARTHEST, Correction, Past, correction, error, typical
@@ -56,6 +56,8 @@ def test_nothing_is_known_of_others() -> None:
 
 
 @given(st.lists(st.builds(Past, st.just("debian"), st.just(LINK), st.floats(0, 1e9), st.floats(0, 1e9))))
+@example([Past("debian", LINK, 1.0, 5e-324)])
+@example([Past("debian", LINK, 5e-324, 1e9)])
 def test_no_history_leads_astray(past: list[Past]) -> None:
     assert 1 / FARTHEST * 0.999 <= correction(past, "debian", LINK).factor <= FARTHEST * 1.001
 
