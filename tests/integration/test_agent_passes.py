@@ -166,7 +166,6 @@ def verdicts(report: Report) -> dict[tuple[str, str], str]:
 WELL = {("e2", "ipv4"): "passes", ("e2", "ipv6"): "passes"}
 
 
-@pytest.mark.smoke
 async def test_probes_tell_when_nothing_passes_though_the_kernels_agree(pair: Pair) -> None:
     """The underlay drops VXLAN: tunnels and routes are what they should be at both ends."""
     for n in ALL:
