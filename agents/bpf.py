@@ -9,10 +9,10 @@ Step = tuple[int, int, int, int]
 """An instruction: code, how many to skip if true, if false, and a value."""
 
 LENGTH, WORD, HALF, BYTE = 0x80, 0x20, 0x28, 0x30
-"""What is loaded: the packet's length, or so many octets from an offset on."""
+"""The instruction that loads: the packet's length, or so many octets from an offset on."""
 
 EQUAL, GREATER, ANSWER = 0x15, 0x25, 0x06
-"""What is compared, and how many octets are let through."""
+"""The instructions that compare, and that let so many octets through."""
 
 NOTHING: tuple[Step, ...] = ((ANSWER, 0, 0, 0),)
 """Lets nothing through."""

@@ -19,7 +19,7 @@ _TIMEOUT = 10.0
 
 
 class _Object(TypedDict):
-    """What nft says of anything that has a name, in a table (libnftables-json(5))."""
+    """nft's description of anything that has a name, in a table (libnftables-json(5))."""
 
     family: str
     table: str
@@ -47,7 +47,7 @@ class _Set(_Object):
 
 
 class _Rule(TypedDict):
-    """What nft says of a rule."""
+    """nft's description of a rule."""
 
     chain: str
     expr: NotRequired[list[dict[str, Any]]]
@@ -64,7 +64,7 @@ class Object(TypedDict):
 
 
 class _List(TypedDict):
-    """What nft lists."""
+    """A list of nft's."""
 
     nftables: list[Object]
 

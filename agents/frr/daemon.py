@@ -25,13 +25,13 @@ _NEIGHBOUR = re.compile(r"neighbor (\S+) remote-as")
 
 
 class _Peer(TypedDict):
-    """What bgpd says of a session."""
+    """bgpd's description of a session."""
 
     state: str
 
 
 class _Summary(TypedDict):
-    """What bgpd says of all sessions; nothing where there are none."""
+    """bgpd's description of all sessions; nothing where there are none."""
 
     peers: NotRequired[dict[str, _Peer]]
 

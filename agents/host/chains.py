@@ -115,7 +115,7 @@ def _has_port(rule: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _values(right: object, depth: int = 4) -> Iterator[object]:
-    """What the right side of a match has, within sets; rules are others', so it may be anything."""
+    """The names that the right side of a match has, within sets; rules are others', so it may be anything."""
     among, between = _object(right).get("set"), _object(right).get("range")
     if isinstance(among, list):
         for one in among if depth else ():

@@ -25,7 +25,7 @@ _OURS = (PREFIX, PROOF)
 _IKE, _CHILD = "ike-updown", "child-updown"
 _LOG, _LINE = "log", ("ikesa-name", "ikesa-uniqueid", "msg")
 _UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
-"""What reading an answer raises that is none."""
+"""The errors that reading raises for an answer that is none."""
 _GARBLED = (vici.exception.SessionException, vici.exception.DeserializationException)
 T = TypeVar("T")
 

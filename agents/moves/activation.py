@@ -16,7 +16,7 @@ _AGAIN = 1.0  # seconds from one look, or try, to the next
 _LOOK = 10.0  # seconds for a driver to list its machines
 _SWITCHING = 120.0  # seconds for cables, announcements and the guest; a guest has some 40 for its own part
 _RAN: tuple[Condition, ...] = ("running", "stopped", "unresponsive")
-"""What a machine can be that was told to run."""
+"""The states of a machine that was told to run."""
 
 
 async def activate(order: Order, place: Place, driver: Driver) -> tuple[Figures, str]:

@@ -1,4 +1,4 @@
-"""What is wrong with a value of a request, in words: the form that it should have, with an example, and never a bare
+"""Sentences for a wrong value of a request: the form that it should have, with an example, and never a bare
 regular expression."""
 
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ FORMS: Mapping[str, tuple[str, str]] = {
 
 
 def in_words(error: Mapping[str, Any]) -> str:
-    """What pydantic found wrong, as a sentence's end behind the field's name."""
+    """The fault that pydantic found, as a sentence's end behind the field's name."""
     context = error.get("ctx") or {}
     say = _SENTENCES.get(str(error["type"]))
     return say(context) if say is not None else str(error["msg"])

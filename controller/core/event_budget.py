@@ -1,7 +1,7 @@
 """How many events each source outside of the controller may cause: an agent, a LAN's devices, a PE, strangers. Pure.
 
-Events that operators or the controller itself cause have no source, and are never held back. What a source causes
-beyond its budget is counted, and told of by one event (`events-held`) with the last text of each kind.
+Events that operators or the controller itself cause have no source, and are never held back. The controller counts
+the events of a source beyond its budget, and tells of them in one (`events-held`) with the last text of each kind.
 """
 
 from collections.abc import Iterator

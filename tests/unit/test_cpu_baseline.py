@@ -29,7 +29,7 @@ KNOWN = {name: first(count) for name, count in MODELS.items()}
 
 
 def shown(cpu: str, models: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """What a guest with that CPU sees where nothing is missing."""
+    """The features that a guest with that CPU sees where nothing is missing."""
     name, *removed = cpu.split(",")
     return models[name] - {word.removeprefix("-") for word in removed}
 

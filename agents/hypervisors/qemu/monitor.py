@@ -29,7 +29,7 @@ _TOLD = 600  # characters of QEMU's own words
 logging.getLogger("qemu.qmp").setLevel(logging.CRITICAL)  # it logs what it raises as well
 _YANKABLE = ("migration", "block-node")
 _WRONG = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
-"""What the library raises of an answer that is none."""
+"""The errors that the library raises for an answer that is none."""
 
 
 class MonitorAway(HypervisorError):  # noqa: N818 - a state

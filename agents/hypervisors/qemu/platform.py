@@ -39,7 +39,7 @@ def _is(path: Path, name: str) -> bool:
 
 @dataclass(frozen=True)
 class _Processor:
-    """What guests see here by default, and which models they can be given."""
+    """The CPU that guests see here by default, and which models they can be given."""
 
     vendor: str
     features: list[str]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 OTHERS: tuple[Any, ...] = (None, True, 7, -1, 1e400, "", "x\x1b[2J\ud800", [], [None], {}, {"a": None})
-"""What may stand where something else ought to."""
+"""Values that may stand where something else ought to."""
 
 DEEP = "[" * 100_000
 

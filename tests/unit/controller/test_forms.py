@@ -1,4 +1,4 @@
-"""What is wrong with a value is said in words, with an example or a unit; what cannot be is not accepted."""
+"""Errors about a value are in words, with an example or a unit; the API accepts nothing that cannot be."""
 
 import re
 from collections.abc import Iterator

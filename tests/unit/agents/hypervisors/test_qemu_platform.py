@@ -117,7 +117,7 @@ class Models:
 
 
 async def test_the_models_that_guests_can_be_given() -> None:
-    """By names without a version. What the default takes away from guests is missing here."""
+    """By names without a version. A feature that the default takes away from guests is missing here."""
     safe = {"alias-of": "x-v1", "migration-safe": True, "deprecated": False}
     told = [
         {"name": "Old", **safe, "unavailable-features": []},
