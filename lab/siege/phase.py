@@ -16,6 +16,7 @@ from lab.siege.figures import Figures, Pings
 from lab.siege.gauges import Gauges
 from lab.siege.life import Life
 from lab.siege.meanwhile import meanwhile
+from lab.siege.verdict import PROBES
 
 DATABASE = LAB / "controller" / "weft.db"
 INTERVAL = 0.1
@@ -94,16 +95,19 @@ def _callers(bed: Bed, token: str) -> str:
                 ("GET", "/leases?limit=20", None),
             ],
         },
-        {
-            "name": "an agent",
-            "base": tls,
-            "token": bed.credential(GOOD),
-            "identity": str(bed.state(GOOD) / "identity"),
-            "requests": [
-                ("POST", "/agent/sightings", {"cloudlet": GOOD, "sightings": []}),
-                ("POST", "/agent/neighbours", {"cloudlet": GOOD, "run": "siege", "measurements": []}),
-            ],
-        },
+        *(
+            {
+                "name": name,
+                "base": tls,
+                "token": bed.credential(GOOD),
+                "identity": str(bed.state(GOOD) / "identity"),
+                "requests": [("POST", f"/agent/{route}", body)],
+            }
+            for name, route, body in (
+                ("an agent", "sightings", {"cloudlet": GOOD, "sightings": []}),
+                (PROBES, "neighbours", {"cloudlet": GOOD, "run": "siege", "measurements": []}),
+            )
+        ),
     ]
     path = LAB / "siege.callers"
     path.touch(mode=0o600)

@@ -16,7 +16,7 @@ from lab.siege.bed import ROUTE_DISTINGUISHER, ROUTE_TARGET, octets
 from lab.siege.bodies import SHAPES, twisted
 from lab.siege.figures import Calls, Figures, Pings, calls, missing
 from lab.siege.gauges import Gauge
-from lab.siege.verdict import BUDGET, COLLECTED, wrong
+from lab.siege.verdict import BUDGET, COLLECTED, PROBES, wrong
 
 WELL = Figures(
     seconds=60,
@@ -65,6 +65,12 @@ def test_what_somebody_noticed_is_named(change: Mapping[str, Any], said: str) ->
     found = wrong(WELL, replace(BESIEGED, **change))
     assert len(found) == 1
     assert said in found[0]
+
+
+@pytest.mark.parametrize(("seconds", "bad"), [(1.99, 0), (2.0, 1)])
+def test_a_report_that_the_controller_lets_wait_has_the_wait_in_its_bound(seconds: float, bad: int) -> None:
+    probes = {PROBES: Calls(100, 0, 1.0, seconds, seconds, {204: 100})}
+    assert len(wrong(WELL, replace(BESIEGED, calls=probes))) == bad
 
 
 def test_what_is_wrong_before_the_siege_is_told_as_such() -> None:
