@@ -18,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from controller.problems import Problem, response
 from controller.response_headers import HEADERS
 from controller.shown import told
+from controller.turns import Turns
 
 SPARE = 256
 """Files beside connections: the database's, listening sockets, what is imported."""
@@ -50,6 +51,7 @@ class Connections:
 
     def __init__(self, total: int, per_peer: int, seconds: float) -> None:
         self.total, self.per_peer, self.seconds = total, per_peer, seconds
+        self.handshakes = Turns()
         self._open: Counter[str] = Counter()
 
     def enter(self, peer: str) -> Problem | None:
@@ -99,6 +101,7 @@ class _Connection(H11Protocol):
 
     async def _greet(self, transport: asyncio.Transport, tls: ssl.SSLContext) -> None:
         seconds = self._all.seconds
+        await self._all.handshakes.wait(self._counted)
         try:
             secure = await self.loop.start_tls(transport, self, tls, server_side=True, ssl_handshake_timeout=seconds)
         except OSError:  # of TLS, of the connection, or it took too long; nobody tells of the loss of one like that

@@ -25,8 +25,15 @@ class Buckets:
         wait = full - now - self._depth
         if wait > 1e-9:
             return wait
+        self._keep(key, full, now)
+        return 0.0
+
+    def charge(self, key: Hashable, now: float, amount: float) -> None:
+        """Take `amount` of what `key` may ask for, be it there or not: for costs that show only afterwards."""
+        self._keep(key, max(self._full.get(key, now), now) + amount * self._gap, now)
+
+    def _keep(self, key: Hashable, full: float, now: float) -> None:
         self._full[key] = full
         if len(self._full) > self._many:
             self._full = {each: then for each, then in self._full.items() if then > now}
             self._many = max(MANY, 2 * len(self._full))
-        return 0.0

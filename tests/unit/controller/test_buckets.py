@@ -33,6 +33,16 @@ def test_what_was_said_is_when_there_is_one() -> None:
     assert not any(Buckets(0, 0).take("a", 0.0) for _ in range(1000)), "0 is no limit"
 
 
+def test_what_is_charged_is_owed() -> None:
+    kept = Buckets(2, 3)
+    kept.charge("a", 10.0, 5)
+    assert kept.take("a", 10.0) == 1.5, "five are taken, three were there, and one is asked for"
+    assert kept.take("a", 11.5) == 0.0
+    free = Buckets(0, 0)
+    free.charge("a", 0.0, 1e9)
+    assert free.take("a", 0.0) == 0.0
+
+
 def test_full_buckets_are_forgotten() -> None:
     kept = Buckets(1, 2)
     for number in range(3 * buckets.MANY):

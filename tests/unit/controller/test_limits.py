@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from controller.api import paced
 from controller.db.base import now
 from controller.trust import ceremony
 from tests.unit.controller.conftest import problem
@@ -140,6 +141,28 @@ async def test_each_caller_has_a_rate(listen: Listen) -> None:
         answers = [await controller.http.get("/api/v1/agent/none", headers=AGENT) for _ in range(12)]
         assert [answer.status_code for answer in answers[:10]] == [404] * 10 and answers[-1].status_code == 429
         assert (await controller.http.get("/api/v1/vcps", headers=OPERATOR)).status_code == 200, "another has another"
+
+
+async def test_a_large_body_costs_as_much_as_many_requests(listen: Listen) -> None:
+    async with listen(caller_rate=1) as controller:
+        half = b"#" * (512 * 1024)
+        get, post = controller.http.get, controller.http.post
+        assert (await post("/api/v1/agent/reports", content=half, headers=AGENT | JSON)).status_code == 400
+        problem(await get("/api/v1/agent/none", headers=AGENT), 429, reason="too many requests")
+        assert (await get("/api/v1/vcps", headers=OPERATOR)).status_code == 200, "another's bodies are another's"
+
+
+async def test_strangers_are_not_in_the_way_of_a_token_that_is_looked_up_again(
+    listen: Listen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paced, "REMEMBERED", -1.0)
+    async with listen(stranger_rate=0.1) as controller:
+        get = controller.http.get
+        assert (await get("/api/v1/vcps", headers=OPERATOR)).status_code == 200
+        while (await get("/api/v1/vcps", headers={"Authorization": "Bearer guess"})).status_code != 429:
+            pass
+        for _ in range(5):
+            assert (await get("/api/v1/vcps", headers=OPERATOR)).status_code == 200
 
 
 async def test_a_token_that_is_revoked_is_a_stranger_s_again_and_lets_nobody_in(listen: Listen) -> None:
