@@ -141,13 +141,16 @@ class Room:
 
     def choose(self, whose: Sequence[Key], wanted: int | None, now: float) -> int | None:
         """A free pair, which is kept for a while for the first of those whose it may be: the one that any of them was
-        offered before, the one that is wanted, or any."""
+        offered before, the one that is wanted, or any. Where all are offered the oldest offer is made again to these:
+        it is no promise (RFC 2131, section 3.1), and asking costs a device nothing that only wants to be in the way."""
         while self._offers and next(iter(self._offers.values()))[1] <= now:
             self._free.setdefault(self._offers.popitem(last=False)[1][0])
         offered = next((key for key in whose if key in self._offers), None)
         number = self._offers.pop(offered)[0] if offered is not None else None
         if number is None:
             number = wanted if wanted in self._free else next(iter(self._free), None)
+        if number is None and self._offers:
+            number = self._offers.popitem(last=False)[1][0]
         if number is not None:
             self._free.pop(number, None)
             self._offers[whose[0]] = number, now + OFFERED
