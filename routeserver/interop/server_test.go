@@ -83,7 +83,7 @@ type status struct {
 	Restarting bool
 	Sessions   []struct {
 		Peer, State string
-		Stale       int
+		Stale, Held int
 		Families    []string
 		Since       string
 	}

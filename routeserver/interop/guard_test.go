@@ -1,0 +1,114 @@
+package interop
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"weft/routeserver/poisons"
+	"weft/routeserver/wire"
+)
+
+// TestGuard: the route server holds back what a real daemon does not bear. A PE announces each well-formed poison of the
+// corpus, and a healthy route when the daemons that it hurts are back. Each of them has lost one session, and nobody else
+// any; the poison is held back from them alone; and the healthy route reaches everybody.
+func TestGuard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each poison costs its victims a session, one after the other")
+	}
+	t.Parallel()
+	present := slices.DeleteFunc(installed(t), func(s *speaker) bool { return s == exabgp })
+	r := newRegion(t, append(slices.Clone(present), gobgp), "--poison-settle", "2s")
+	for _, s := range present {
+		r.add(s, r.seat(s))
+	}
+	p := &poisoner{region: r, number: len(present) + 1}
+	until(t, "all sessions", func() bool { return r.established() == len(present) })
+	p.connect(t)
+	guarded := 0
+	for _, f := range []wire.Family{wire.VPLS, wire.EVPN, wire.VPNv4, wire.VPNv6} {
+		for _, x := range poisons.In(f.String(), p.site(f)) {
+			if p.hurts(f, x) {
+				guarded++
+				t.Run(x.Name, func(t *testing.T) { p.guarded(t, f, x) })
+			}
+		}
+	}
+	if guarded == 0 {
+		t.Error("no poison of the corpus hurts any daemon that is here")
+	}
+}
+
+// hurts is whether a poison hurts any daemon that is here.
+func (p *poisoner) hurts(f wire.Family, x poisons.Poison) bool {
+	return slices.ContainsFunc(p.members, func(m member) bool { return m.has(f) && slices.Contains(x.Hurts, m.name) })
+}
+
+// guarded announces one poison and looks at what the guard makes of it.
+func (p *poisoner) guarded(t *testing.T, f wire.Family, x poisons.Poison) {
+	settled := 3 * time.Second // longer than a suspicion takes to form and to be cleared
+	healthy := poisons.Healthy(f.String(), p.site(f))
+	seen := map[int]map[string]bool{} // by PE: the beginnings of its sessions
+	note := func() {
+		for number, since := range p.since() {
+			if seen[number] == nil {
+				seen[number] = map[string]bool{}
+			}
+			if since[0] == 'e' {
+				seen[number][since] = true
+			}
+		}
+	}
+	note()
+	p.session.Write(x.Announcement)
+	still := time.Now()
+	until(t, "the poison is held back from those that it hurts", func() bool {
+		note()
+		if fmt.Sprint(p.holds()) != fmt.Sprint(p.wants(f, x)) || p.established() != len(p.members)+1 {
+			still = time.Now()
+		}
+		return time.Since(still) > settled
+	})
+	for _, m := range p.members {
+		want := 0
+		if m.has(f) && slices.Contains(x.Hurts, m.name) {
+			want = 1
+		}
+		if lost := len(seen[m.number]) - 1; lost != want {
+			t.Errorf("%s has lost %d sessions, not %d", m.name, lost, want)
+		}
+	}
+	p.session.Write(healthy.Announcement)
+	p.reaches(t, f, true, func() bool { return false })
+	p.session.Write(x.Withdrawal)
+	p.session.Write(healthy.Withdrawal)
+	p.reaches(t, f, false, func() bool { return false })
+	for name := range p.wants(f, x) { // eight poisons of one PE, and all of its routes would be held back
+		if err := p.call("POST", "/v1/peers/"+name+"/release", nil, &struct{}{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// wants is how many routes are to be held back from each PE.
+func (p *poisoner) wants(f wire.Family, x poisons.Poison) map[string]int {
+	all := map[string]int{}
+	for _, m := range p.members {
+		if m.has(f) && slices.Contains(x.Hurts, m.name) {
+			all[fmt.Sprintf("pe%d", m.number)] = 1
+		}
+	}
+	return all
+}
+
+// holds is how many routes are held back from each PE.
+func (p *poisoner) holds() map[string]int {
+	all := map[string]int{}
+	for _, s := range p.status().Sessions {
+		if s.Held > 0 {
+			all[s.Peer] = s.Held
+		}
+	}
+	return all
+}
