@@ -200,7 +200,7 @@ async def explain(
     region: Running,
     source: Annotated[str, Query(alias="from", pattern=NAME_PATTERN, max_length=63)],
     to: Endpoint,
-    nlri: Annotated[str | None, Query(max_length=200)] = None,
+    nlri: Annotated[str | None, Query(max_length=2000)] = None,
     route_server: NameFilter = None,
 ) -> Explanation:
     """Why the routes of one endpoint reached, or did not reach, the PE of another: each step, and where it ended."""

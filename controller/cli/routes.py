@@ -144,9 +144,7 @@ def _listed(api: Client, limit: int, **asked: object) -> dict[str, Any]:
             return {"items": items, "truncated": page["truncated"], "unreachable": list(unreachable)}
 
 
-@app.verb(
-    "explain", "weft route explain c1-lan c5-lan\nweft route explain c1-lan c5-lan --nlri '65000:1:1:1 (64 labels)'"
-)
+@app.verb("explain", "weft route explain c1-lan c5-lan\nweft route explain c1-lan c5-lan --nlri 65000:1:1:1")
 def explain(
     source: Annotated[str, typer.Argument(metavar="FROM", help="Whose route.", autocompletion=names("endpoints"))],
     target: Annotated[str, typer.Argument(metavar="TO", help="Who gets it.", autocompletion=names("endpoints"))],
@@ -274,9 +272,7 @@ def held(
     _unreachable({"unreachable": show_held(peer, route_server)})
 
 
-@app.verb(
-    "release", "weft route release c5\nweft route release c5 '65000:1:1:1 (Block Size: 64, Label Block Base: 4097)'"
-)
+@app.verb("release", "weft route release c5\nweft route release c5 65000:1:1:1")
 def release(
     peer: Annotated[str, typer.Argument(metavar="PEER", help="Which PE.", autocompletion=names("cloudlets"))],
     nlri: Annotated[

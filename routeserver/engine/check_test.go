@@ -66,9 +66,9 @@ func (w *world) adjOut(after, name string) map[string]entry {
 			rts = append(rts, rt.String())
 		}
 		sort.Strings(rts)
-		seen[v.Family.Text(v.NLRI)] = entry{v.Peer, strings.Join(rts, " "), "", v.Family}
+		seen[v.Family.Full(v.NLRI)] = entry{v.Peer, strings.Join(rts, " "), "", v.Family}
 		if v.Sent.IsZero() != (v.Held != nil) && !w.speakers[name].slow {
-			w.t.Fatalf("after %s: %s is not marked as sent to %s", after, v.Family.Text(v.NLRI), name)
+			w.t.Fatalf("after %s: %s is not marked as sent to %s", after, v.Family.Full(v.NLRI), name)
 		}
 	}
 	return seen

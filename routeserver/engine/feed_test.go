@@ -88,7 +88,7 @@ func (f *follower) table(table, peer string) map[string]string {
 			rts = append(rts, rt.String())
 		}
 		slices.Sort(rts)
-		routes[v.Family.Text(v.NLRI)] = strings.Join(rts, " ")
+		routes[v.Family.Full(v.NLRI)] = strings.Join(rts, " ")
 	}
 	return routes
 }

@@ -112,12 +112,12 @@ func (w *world) checkHeld(after, name string) map[string]bool {
 		if v.Held == nil {
 			continue
 		}
-		held[v.Family.Text(v.NLRI)] = true
+		held[v.Family.Full(v.NLRI)] = true
 		if !w.blamed[name] {
-			w.t.Fatalf("after %s: %s is held back from %s, which has ended no session", after, v.Family.Text(v.NLRI), name)
+			w.t.Fatalf("after %s: %s is held back from %s, which has ended no session", after, v.Family.Full(v.NLRI), name)
 		}
 		if !slices.ContainsFunc(listed.Routes, func(h HeldRoute) bool { return h.NLRI == v.NLRI && h.Verdict == v.Held.Verdict }) {
-			w.t.Fatalf("after %s: %s is held back from %s (%s) and not listed in %+v", after, v.Family.Text(v.NLRI), name, v.Held.Verdict, listed)
+			w.t.Fatalf("after %s: %s is held back from %s (%s) and not listed in %+v", after, v.Family.Full(v.NLRI), name, v.Held.Verdict, listed)
 		}
 	}
 	if len(listed.Sources) > 0 && !w.blamed[name] {

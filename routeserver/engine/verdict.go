@@ -142,7 +142,7 @@ func (e *Engine) resume(g *guard, lifted []routeName) {
 	e.forgetGuard(g.peer)
 }
 
-// Release lifts what is held back from a peer: one route, by its text or the hexadecimal of its NLRI, or everything. It says
+// Release lifts what is held back from a peer: one route, by a name of its NLRI (wire.Family.Calls), or everything. It says
 // how many routes there were, and peers all of whose routes were held back.
 func (e *Engine) Release(peer, nlri string) (routes, sources int) {
 	e.mu.Lock()
@@ -153,7 +153,7 @@ func (e *Engine) Release(peer, nlri string) (routes, sources int) {
 	}
 	var lifted []routeName
 	for d, v := range g.verdicts {
-		if nlri != "" && nlri != v.family.Text(v.nlri) && nlri != fmt.Sprintf("%x", v.nlri) {
+		if nlri != "" && !v.family.Calls(nlri, v.nlri) {
 			continue
 		}
 		if !v.lapsed {

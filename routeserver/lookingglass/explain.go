@@ -46,8 +46,8 @@ const (
 	quarantined = "quarantined"
 )
 
-// Explain follows the routes of endpoint from on their way to endpoint to. nlri, if not empty, is a part of the text of
-// the NLRIs wanted.
+// Explain follows the routes of endpoint from on their way to endpoint to. nlri, if not empty, is the name of the one
+// wanted, or, where it is nobody's, a part of the names of those wanted.
 func Explain(e *engine.Engine, from, to, nlri string) (*Explanation, error) {
 	p := e.Path(from, to)
 	if p.FromUnknown {
@@ -57,24 +57,34 @@ func Explain(e *engine.Engine, from, to, nlri string) (*Explanation, error) {
 		return nil, fmt.Errorf("there is no endpoint %q", to)
 	}
 	x := &Explanation{From: from, To: to, Verdict: notSent, Routes: []RouteExplanation{}}
-	wanted := func(f wire.Family, n string) bool { return strings.Contains(f.Text(n), nlri) }
+	wanted := wire.Family.Mentions
+	if named(&p, nlri) {
+		wanted = wire.Family.Calls
+	}
 	for _, v := range p.Routes {
-		if wanted(v.Family, v.NLRI) {
+		if wanted(v.Family, nlri, v.NLRI) {
 			x.Routes = append(x.Routes, accepted(&p, v, from, to))
 		}
 	}
 	for _, v := range p.Suspects {
-		if (nlri != "" || concerns(&p, v)) && wanted(v.Family, v.NLRI) {
+		if (nlri != "" || concerns(&p, v)) && wanted(v.Family, nlri, v.NLRI) {
 			x.Routes = append(x.Routes, suspect(&p, v))
 		}
 	}
 	for _, g := range p.Gone {
-		if wanted(g.Family, g.NLRI) {
+		if wanted(g.Family, nlri, g.NLRI) {
 			x.Routes = append(x.Routes, gone(&p, g))
 		}
 	}
 	x.conclude(&p, nlri)
 	return x, nil
+}
+
+// named says whether nlri is the whole name of a route on that path.
+func named(p *engine.Path, nlri string) bool {
+	view := func(v engine.View) bool { return v.Family.Calls(nlri, v.NLRI) }
+	return slices.ContainsFunc(p.Routes, view) || slices.ContainsFunc(p.Suspects, view) ||
+		slices.ContainsFunc(p.Gone, func(g engine.Gone) bool { return g.Family.Calls(nlri, g.NLRI) })
 }
 
 // concerns says whether a route in quarantine is likely meant to be the endpoint's: it has its route distinguisher or its

@@ -50,8 +50,25 @@ func (o *Open) Message() ([]byte, error) {
 	return m.Serialize()
 }
 
-// Text is an NLRI as people read it.
+// Text is an NLRI as people read it. A label block, which does not tell VPLS routes apart, is in Fields and not here.
 func (f Family) Text(nlri string) string {
+	text := f.Full(nlri)
+	if f == VPLS {
+		text, _, _ = strings.Cut(text, " (")
+	}
+	return text
+}
+
+// Calls says whether text is the name of an NLRI: its Text, what gobgp calls it (with the label block), or its hexadecimal.
+func (f Family) Calls(text, nlri string) bool {
+	return text == f.Text(nlri) || text == f.Full(nlri) || text == fmt.Sprintf("%x", nlri)
+}
+
+// Mentions says whether text is a part of a name of an NLRI.
+func (f Family) Mentions(text, nlri string) bool { return strings.Contains(f.Full(nlri), text) }
+
+// Full is what gobgp calls an NLRI, with a label block's size and first label; it begins with Text.
+func (f Family) Full(nlri string) string {
 	n, err := f.read(nlri)
 	if err != nil {
 		return fmt.Sprintf("%x", nlri)
