@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.borrowing import borrowed
 from controller.core.destinations import authorise
 from controller.core.intent import Intent
-from controller.core.refusals import conflict, invalid
+from controller.core.refusals import conflict, unknown
 from controller.core.saga import Place, Plan
 from controller.db import moves
 from controller.db.moves import MoveRow
@@ -28,7 +28,7 @@ async def planned(
                 text += f"; its old address lingers, and `weft move finish {other.name}` lets it go"
             raise conflict(text, "vm")
     if endpoint not in intent.endpoints:
-        raise invalid("endpoint", f"there is no endpoint {endpoint!r}")
+        raise unknown("endpoint", "endpoint", endpoint, intent.endpoints)
     source, destination = _place(intent, vm.endpoint), _place(intent, endpoint)
     if source.cloudlet == destination.cloudlet:
         raise conflict(f"{vm.name} is at {vm.endpoint} of {source.cloudlet} already", "endpoint")

@@ -41,7 +41,7 @@ class Evacuations:
         """Starts the moves. Raises Refused."""
         intent, begun = self._intent(), Begun()
         if cloudlet not in intent.cloudlets:
-            raise missing("cloudlet", cloudlet)
+            raise missing("cloudlet", cloudlet, intent.cloudlets)
         async with self._database.read() as session:
             lans = [lan.name for lan in intent.endpoints_of.get(cloudlet, ())]
             rows = [row for row in await vms.at(session, lans) if row.condition in ("running", "unresponsive")]

@@ -13,8 +13,8 @@ from controller.core.addresses import Kind
 from controller.core.blocks import SIZE, Ranges
 from controller.core.event_budget import of_endpoint
 from controller.core.intent import Endpoint, Intent
-from controller.core.refusals import conflict, invalid, missing
-from controller.db import blocks, delegations, devices, endpoints, events, leases, pairs
+from controller.core.refusals import conflict, missing, unknown
+from controller.db import blocks, delegations, devices, endpoints, events, leases, names, pairs
 from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.leases import LeaseRow
@@ -76,7 +76,7 @@ class Leases:
 
         async def work(session: AsyncSession) -> tuple[LeaseRow, bool]:
             if await devices.get(session, device) is None:
-                raise invalid("device", f"there is no device {device!r}")
+                raise await names.unknown(session, "device", "device", device)
             known = (await devices.clients(session, [device])).get((device, kind))
             client = Client(device, kind, known.mac if known else None, known.client_id if known else None)
             return await self._grant(session, endpoint, client)
@@ -272,7 +272,7 @@ class Leases:
         intent = self._intent()
         endpoint = intent.endpoints.get(name)
         if endpoint is None:
-            raise invalid("endpoint", f"there is no endpoint {name!r}")
+            raise unknown("endpoint", "endpoint", name, intent.endpoints)
         cloudlet = intent.cloudlets[endpoint.cloudlet]
         if not cloudlet.speaks:
             raise conflict(f"{name} is not active: its cloudlet {cloudlet.name} is {cloudlet.state}", "endpoint")

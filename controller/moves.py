@@ -15,7 +15,7 @@ from controller import machine_reports as machines
 from controller.agents import Agents
 from controller.bell import Bell
 from controller.changes import Changes
-from controller.core.refusals import conflict, invalid, missing
+from controller.core.refusals import conflict
 from controller.core.saga import (
     Cancel,
     Event,
@@ -28,7 +28,7 @@ from controller.core.saga import (
     revocable,
 )
 from controller.core.saga.steps import Side
-from controller.db import events, moves, platforms, sightings, vms
+from controller.db import events, moves, names, platforms, sightings, vms
 from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.moves import MoveRow
@@ -77,7 +77,7 @@ class Moves:
         async def work(session: AsyncSession) -> MoveRow:
             machine = await vms.get(session, vm, lock=True)
             if machine is None:
-                raise invalid("vm", f"there is no VM {vm!r}")
+                raise await names.unknown(session, "vm", "VM", vm)
             plan = await planned(session, self._changes.intent, machine, endpoint, keep=keep, linger=linger)
             at = now()
             row = MoveRow(name=plan.move, vm=vm, device=machine.device, asked_by=asked_by[:63], created_at=at)
@@ -104,7 +104,7 @@ class Moves:
         async with self._database.write() as session:
             row = await moves.get(session, name, lock=True)
             if row is None:
-                raise missing("move", name)
+                raise await names.missing(session, "move", name)
             saga = row.kept
             if saga.phase.over:
                 raise conflict(f"{name} is {saga.phase} already")
@@ -119,7 +119,7 @@ class Moves:
         async with self._database.write() as session:
             row = await moves.get(session, name, lock=True)
             if row is None:
-                raise missing("move", name)
+                raise await names.missing(session, "move", name)
             if not row.kept.leaving:
                 raise conflict(f"no address lingers: {name} is {row.state}, at the step {row.step}")
             await self._take(session, row, Hurry(why))

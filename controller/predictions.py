@@ -12,7 +12,7 @@ from controller.core.estimates import Estimate, Facts, Profile, estimate, wire_r
 from controller.core.intent import Intent
 from controller.core.moves import Relation
 from controller.core.profiles import Past
-from controller.core.refusals import conflict, invalid
+from controller.core.refusals import conflict, unknown
 from controller.db import bandwidths, decisions, neighbours, platforms, profiles
 from controller.db.neighbours import NeighbourRow
 from controller.db.profiles import ProfileRow
@@ -31,7 +31,7 @@ PAUSES = ("switchover", "activate")
 def link(intent: Intent, vm: VmRow, endpoint: str) -> tuple[str, str]:
     """The cloudlets between which a move of the VM to an endpoint goes. Raises Refused if it goes nowhere."""
     if endpoint not in intent.endpoints:
-        raise invalid("endpoint", f"there is no endpoint {endpoint!r}")
+        raise unknown("endpoint", "endpoint", endpoint, intent.endpoints)
     source, destination = intent.endpoints[vm.endpoint].cloudlet, intent.endpoints[endpoint].cloudlet
     if source == destination:
         raise conflict(f"{vm.name} is at {source} already", "endpoint")

@@ -6,8 +6,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.bell import Bell
-from controller.core.refusals import conflict, invalid, missing
-from controller.db import devices, events, pairs
+from controller.core.refusals import conflict, missing
+from controller.db import devices, events, names, pairs
 from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.pairs import PairRow
@@ -26,7 +26,7 @@ class Reservations:
 
         async def work(session: AsyncSession) -> PairRow:
             if await devices.get(session, device) is None:
-                raise invalid("device", f"there is no device {device!r}")
+                raise await names.unknown(session, "device", "device", device)
             at = now()
             pair = await self._leases.pair(session, endpoint, device, at)
             until = at + timedelta(seconds=seconds)

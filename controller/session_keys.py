@@ -72,7 +72,7 @@ class SessionKeeper:
             raise conflict("BGP sessions are not signed here: WEFT_SESSION_SECRET_FILE is not set")
         async with self._database.write() as session:
             if cloudlet not in self._intent().cloudlets:
-                raise missing("cloudlet", cloudlet)
+                raise missing("cloudlet", cloudlet, self._intent().cloudlets)
             row = await table.get(session, cloudlet)
             if row is None:
                 raise conflict(f"{cloudlet} has no keys: its agent has not enrolled")

@@ -39,7 +39,7 @@ class Statics:
     async def take_over(self, endpoint: str, hosts: Sequence[Static]) -> int:
         """Adds hosts to those of a LAN, all or none; returns how many were new. Raises Refused and NotTaken."""
         if endpoint not in self._intent().endpoints:
-            raise missing("endpoint", endpoint)
+            raise missing("endpoint", endpoint, self._intent().endpoints)
         plan = self._intent().endpoints[endpoint].plan
         try:
             async with self._database.write() as session:

@@ -7,9 +7,9 @@ from sqlalchemy.exc import IntegrityError
 
 from controller.bell import Bell
 from controller.core import tokens as secrets
-from controller.core.refusals import Refused, conflict, invalid, missing
+from controller.core.refusals import Refused, conflict, invalid
 from controller.core.roles import Caller, Role
-from controller.db import events
+from controller.db import events, names
 from controller.db import tokens as table
 from controller.db.base import now
 from controller.db.engine import Database
@@ -50,7 +50,7 @@ class Tokens:
         async with self._database.write() as session:
             row = await table.get(session, name, lock=True)
             if row is None:
-                raise missing("token", name)
+                raise await names.missing(session, "token", name)
             if row.revoked_at is not None:
                 raise conflict(f"token {name} was revoked at {row.revoked_at:%Y-%m-%dT%H:%M:%SZ}")
             row.revoked_at = now()

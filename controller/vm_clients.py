@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller.core.refusals import conflict, invalid
-from controller.db import devices
+from controller.core.refusals import conflict, unknown
+from controller.db import devices, names
 from controller.db import vms as table
 from controller.devices import know
 from controller.wire.machines import Machine, client_id
@@ -17,7 +17,7 @@ async def check_free(session: AsyncSession, machine: Machine, device: str) -> No
         raise conflict(f"there is a VM {machine.name!r} already", "name")
     owner = await devices.get(session, device, lock=True)
     if owner is None or owner.implicit:
-        raise invalid("device", f"there is no registered device {device!r}")
+        raise unknown("device", "registered device", device, await names.around(session, "device", device))
     if other := await table.of_device(session, device):
         raise conflict(f"{device} has a VM already, {other.name}", "device")
     if other := await table.with_mac(session, machine.macs):

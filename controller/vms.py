@@ -8,8 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.bell import Bell
 from controller.core.berths import full
 from controller.core.intent import Intent
-from controller.core.refusals import conflict, invalid, missing
-from controller.db import berths, devices, endpoints, events
+from controller.core.refusals import conflict, invalid, unknown
+from controller.db import berths, devices, endpoints, events, names
 from controller.db import vms as table
 from controller.db.engine import Database, Lock, alone
 from controller.db.vms import IDLE, STARTING, STOPPING, VmRow
@@ -37,12 +37,12 @@ class Vms:
         if machine.macs[0] == machine.macs[1]:
             raise invalid("macs", f"both vNICs have {machine.macs[0]}")
         if endpoint not in self._intent().endpoints:
-            raise invalid("endpoint", f"there is no endpoint {endpoint!r}")
+            raise unknown("endpoint", "endpoint", endpoint, self._intent().endpoints)
 
         async def work(session: AsyncSession) -> None:
             await alone(session, Lock.VMS)
             if not await endpoints.there(session, [endpoint]):
-                raise invalid("endpoint", f"there is no endpoint {endpoint!r}")
+                raise unknown("endpoint", "endpoint", endpoint, self._intent().endpoints)
             await check_free(session, machine, device)
             evpn = self._intent().flavour(endpoint) is Flavour.EVPN
             if evpn and (refused := full(endpoint, await table.count(session, endpoint))):
@@ -144,7 +144,7 @@ async def refuse_running(session: AsyncSession, cloudlet: str, endpoints: Collec
 async def _there(session: AsyncSession, name: str, check: Check, done: str = "started") -> VmRow:
     row = await table.get(session, name, lock=True)
     if row is None:
-        raise missing("VM", name)
+        raise await names.missing(session, "VM", name)
     check(row)
     if move := (await table.moves(session, [name])).get(name):
         raise conflict(f"{name} is being moved ({move}), and cannot be {done} before that is over")

@@ -3,7 +3,6 @@
 Every complaint has the form `file:line:column: what is wrong (hint)`. The door to ruamel.yaml and jsonschema.
 """
 
-import difflib
 import io
 import json
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from controller.core.words import near
 from lab.errors import LabError
 
 Where = Sequence[str | int]
@@ -77,8 +77,8 @@ class Document:
         if error.validator == "additionalProperties":
             known = list(schema["properties"])
             unknown = next(key for key in instance if key not in known)
-            near = difflib.get_close_matches(str(unknown), known, 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
+            close = near(unknown, known)
+            hint = f"did you mean '{close}'?" if close else f"known here: {', '.join(known)}"
             return [*where, unknown], f"unknown field '{unknown}'", hint, True
         if error.validator == "required":
             missing = next(name for name in wanted if name not in instance)

@@ -111,7 +111,7 @@ async def show(name: NamePath, region: Running) -> Lan:
     """With the peaks of the last days."""
     found = await region.stocks.of([name])
     if not found:
-        raise missing("endpoint", name)
+        raise missing("endpoint", name, region.intent.endpoints)
     return _shown(found[0], region)
 
 

@@ -156,7 +156,7 @@ async def describe(
     def edit(intent: Intent) -> Intent:
         cloudlet = intent.cloudlets.get(name)
         if cloudlet is None:
-            raise missing("cloudlet", name)
+            raise missing("cloudlet", name, region.intent.cloudlets)
         labels = {key: value for key, value in {**cloudlet.labels, **body.labels}.items() if value is not None}
         if len(labels) > MOST_LABELS:
             raise invalid("labels", f"{name} would have {len(labels)} labels; {MOST_LABELS} are allowed")
@@ -181,7 +181,7 @@ async def new_token(
     async with region.database.write() as session:
         row = await table.get(session, name, lock=True)
         if row is None:
-            raise missing("cloudlet", name)
+            raise missing("cloudlet", name, region.intent.cloudlets)
         etags.check(row, if_match)
         await table.amend(session, name, token=tokens.digest(token), token_expires_at=expires, token_used_at=None)
         await events.add(session, "cloudlet-token", name, f"a new token was made for cloudlet {name}")
@@ -275,7 +275,7 @@ async def _row(region: Region, name: str) -> CloudletRow:
     async with region.database.read() as session:
         row = await table.get(session, name)
     if row is None:
-        raise missing("cloudlet", name)
+        raise missing("cloudlet", name, region.intent.cloudlets)
     return row
 
 

@@ -17,9 +17,9 @@ from controller.api.pages import Page
 from controller.api.sightings import Place
 from controller.api.types import Body, ClientId, Mac, Name, NamePath
 from controller.core import sightings as core
-from controller.core.refusals import conflict, missing
+from controller.core.refusals import conflict
 from controller.db import devices as table
-from controller.db import events, leases, pairs, sightings, vms
+from controller.db import events, leases, names, pairs, sightings, vms
 from controller.db.base import now
 from controller.db.devices import ClientRow, DeviceRow
 from controller.devices import know
@@ -113,7 +113,7 @@ async def show(name: NamePath, region: Running, response: Response) -> Device:
     async with region.database.read() as session:
         row = await table.get(session, name)
         if row is None:
-            raise missing("device", name)
+            raise await names.missing(session, "device", name)
         clients = await table.clients(session, [name])
         places = await sightings.places(session, [name])
     response.headers["ETag"] = etags.etag(row)
@@ -126,7 +126,7 @@ async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> N
     async with region.database.write() as session:
         row = await table.get(session, name, lock=True)
         if row is None:
-            raise missing("device", name)
+            raise await names.missing(session, "device", name)
         etags.check(row, if_match)
         if vm := await vms.of_device(session, name):
             raise conflict(f"{name} has the VM {vm.name} at {vm.endpoint}: remove it first")

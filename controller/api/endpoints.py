@@ -153,7 +153,7 @@ async def show(name: NamePath, region: Running, response: Response) -> Endpoint:
     async with region.database.read() as session:
         row = await table.get(session, name)
     if row is None or row.cloudlet not in region.intent.cloudlets:
-        raise missing("endpoint", name)
+        raise missing("endpoint", name, region.intent.endpoints)
     response.headers["ETag"] = etags.etag(row)
     return _shown(row, region)
 

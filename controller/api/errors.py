@@ -24,7 +24,9 @@ _STATUS = {"invalid": 422, "conflict": 409, "missing": 404}
 
 def of_refusal(refused: Refused) -> Problem:
     """A decision's no."""
-    errors = [FieldError(field=refused.field, message=refused.message)] if refused.field else []
+    errors = []
+    if refused.field:
+        errors = [FieldError(field=refused.field, message=refused.message, suggestion=refused.suggestion or None)]
     return Problem(_STATUS[refused.kind], refused.message, errors)
 
 

@@ -9,7 +9,7 @@ from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.api.routes import ask
 from controller.api.types import Name, NameFilter
-from controller.core.refusals import invalid
+from controller.core.refusals import unknown
 from controller.problems import Problem
 from controller.routeservers import RefusedByRouteServer, RouteServerClient
 
@@ -77,4 +77,4 @@ async def release(region: Running, body: Release) -> Released:
 
 def _known(region: Any, peer: str | None) -> None:
     if peer is not None and peer not in region.intent.cloudlets:
-        raise invalid("peer", f"there is no cloudlet {peer!r}")
+        raise unknown("peer", "cloudlet", peer, region.intent.cloudlets)

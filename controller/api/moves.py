@@ -14,9 +14,9 @@ from controller.api.access import Operator, Running, Still
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Name, NameFilter, NamePath, Text
-from controller.core.refusals import missing
 from controller.core.saga import Phase, Step
 from controller.db import moves as table
+from controller.db import names
 from controller.db.moves import MoveRow, StepRow
 from controller.db.trouble import Unavailable
 from controller.problems import FieldError, Problem
@@ -144,9 +144,9 @@ async def finish(name: NamePath, region: Running) -> Move:
 async def _in_full(region: Region, name: str) -> MoveInFull:
     async with region.database.read() as session:
         row = await table.get(session, name)
+        if row is None:
+            raise await names.missing(session, "move", name)
         steps = await table.steps(session, name)
-    if row is None:
-        raise missing("move", name)
     return MoveInFull(**shown_as(row).model_dump(), steps=[_step(step) for step in steps])
 
 

@@ -14,7 +14,7 @@ from controller.api.openapi import errors
 from controller.api.pages import after_pair, not_ours, write_cursor
 from controller.api.types import NameFilter
 from controller.api.watching import watching
-from controller.core.refusals import invalid
+from controller.core.refusals import invalid, unknown
 from controller.problems import Problem
 from controller.propagation import Propagation
 from controller.region import Region
@@ -206,7 +206,7 @@ async def explain(
     """Why the routes of one endpoint reached, or did not reach, the PE of another: each step, and where it ended."""
     for field, name in (("from", source), ("to", to)):
         if name not in region.intent.endpoints:
-            raise invalid(field, f"there is no endpoint {name!r}")
+            raise unknown(field, "endpoint", name, region.intent.endpoints)
     query = {"from": source, "to": to} | ({"nlri": nlri} if nlri is not None else {})
     answers, unreachable = await ask(region, route_server, lambda client: client.explain(query))
     return Explanation(
@@ -230,7 +230,7 @@ async def diff(
         if peer is None:
             raise invalid("peer", "the name of a cloudlet is missing, or from and to, two generations")
         if peer not in region.intent.cloudlets:
-            raise invalid("peer", f"there is no cloudlet {peer!r}")
+            raise unknown("peer", "cloudlet", peer, region.intent.cloudlets)
         query = {"peer": peer}
     else:
         for field, generation in (("from", earlier), ("to", later)):
@@ -279,7 +279,7 @@ def _named(region: Region, only: str | None) -> list[Propagation]:
     """All route servers, or the one named, in the order of their names."""
     asked = sorted((s for s in region.changes.route_servers if only in (None, s.name)), key=lambda server: server.name)
     if not asked and only is not None:
-        raise invalid("route_server", f"there is no route server {only!r}")
+        raise unknown("route_server", "route server", only, {s.name for s in region.changes.route_servers})
     return asked
 
 

@@ -74,7 +74,7 @@ async def index(
 ) -> Page[StaticHost]:
     """Sorted by name."""
     if endpoint not in region.intent.endpoints:
-        raise missing("endpoint", endpoint)
+        raise missing("endpoint", endpoint, region.intent.endpoints)
     async with region.database.read() as session:
         rows = await table.page(session, endpoint, pages.after(cursor), limit + 1)
     return pages.page(rows, limit, lambda row: row.name, _shown)

@@ -76,7 +76,7 @@ async def show(name: NamePath, region: Running, response: Response) -> Vcp:
     async with region.database.read() as session:
         row = await table.get(session, name)
         if row is None:
-            raise missing("VCP", name)
+            raise missing("VCP", name, region.intent.vcps)
         joined = await members.of(session, [name])
     response.headers["ETag"] = etags.etag(row)
     return _shown(row, joined[name])

@@ -15,7 +15,8 @@ from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Mac, Name, NameFilter, NamePath
 from controller.core import machines
-from controller.core.refusals import invalid, missing
+from controller.core.refusals import invalid
+from controller.db import names
 from controller.db import vms as table
 from controller.db.vms import VmRow
 from controller.region import Region
@@ -185,7 +186,7 @@ def _unchanged(if_match: str | None) -> Check:
 async def _row(session: AsyncSession, name: str, region: Region) -> VmRow:
     row = await table.get(session, name)
     if row is None or row.endpoint not in region.intent.endpoints:
-        raise missing("VM", name)
+        raise await names.missing(session, "VM", name)
     return row
 
 

@@ -59,7 +59,7 @@ def withdraw(intent: Intent, name: str) -> Intent:
 
 def _owned(intent: Intent, name: str) -> Endpoint:
     if name not in intent.endpoints:
-        raise missing("endpoint", name)
+        raise missing("endpoint", name, intent.endpoints)
     endpoint = intent.endpoints[name]
     if endpoint.tenant is None:
         raise conflict(f"{name} is of no tenant: nobody is asked")

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from controller.core.addresses import MIN_MTU6, AddressPlan, PlanError
 from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
 from controller.core.pools import check_join, check_lan
-from controller.core.refusals import conflict, invalid, missing
+from controller.core.refusals import conflict, invalid, missing, unknown
 from controller.core.sites import MAX_INDEX, allot
 from controller.core.tenants import no_place
 from controller.wire.flavours import Flavour
@@ -45,14 +45,14 @@ def add_cloudlet(intent: Intent, cloudlet: Cloudlet, speakers: Iterable[str]) ->
 def set_state(intent: Intent, name: str, state: State) -> Intent:
     """Moves a cloudlet to another state."""
     if name not in intent.cloudlets:
-        raise missing("cloudlet", name)
+        raise missing("cloudlet", name, intent.cloudlets)
     return intent.with_cloudlet(replace(intent.cloudlets[name], state=state))
 
 
 def enrol(intent: Intent, name: str, state: State, credential: str, key: str | None) -> Intent:
     """Moves a cloudlet to another state, with a new credential, and the key that it is bound to, if it is."""
     if name not in intent.cloudlets:
-        raise missing("cloudlet", name)
+        raise missing("cloudlet", name, intent.cloudlets)
     if intent.credentials.get(credential, name) != name:
         raise invalid("credential", "another cloudlet has it: make a new one")
     enrolled = replace(intent.cloudlets[name], state=state, credential=credential, key=key, revoked=False)
@@ -62,7 +62,7 @@ def enrol(intent: Intent, name: str, state: State, credential: str, key: str | N
 def bind(intent: Intent, name: str, key: str) -> Intent:
     """The credential of a cloudlet is good only together with a certificate for that key from now on."""
     if name not in intent.cloudlets:
-        raise missing("cloudlet", name)
+        raise missing("cloudlet", name, intent.cloudlets)
     return intent.with_cloudlet(replace(intent.cloudlets[name], key=key))
 
 
@@ -70,7 +70,7 @@ def end_credential(intent: Intent, name: str) -> Intent:
     """What a cloudlet's agent has is good for nothing any more, and its PE's session ends. It stays a member until
     somebody says otherwise, and is one again when its agent has enrolled anew."""
     if name not in intent.cloudlets:
-        raise missing("cloudlet", name)
+        raise missing("cloudlet", name, intent.cloudlets)
     return intent.with_cloudlet(replace(intent.cloudlets[name], credential=None, key=None, revoked=True))
 
 
@@ -83,7 +83,7 @@ def describe(
 ) -> Intent:
     """Says what a cloudlet's labels are, where it is, or both: latitude and longitude, WGS-84 degrees, or neither."""
     if name not in intent.cloudlets:
-        raise missing("cloudlet", name)
+        raise missing("cloudlet", name, intent.cloudlets)
     cloudlet = intent.cloudlets[name]
     latitude, longitude = (cloudlet.latitude, cloudlet.longitude) if position is None else position
     if (latitude is None) != (longitude is None):
@@ -115,7 +115,7 @@ def drain(intent: Intent, name: str) -> Intent:
 def remove_cloudlet(intent: Intent, name: str) -> Intent:
     """Removes a cloudlet and its endpoints, once none of them is in a VCP."""
     if name not in intent.cloudlets:
-        raise missing("cloudlet", name)
+        raise missing("cloudlet", name, intent.cloudlets)
     for endpoint in intent.endpoints_of.get(name, ()):
         if pools := sorted(intent.pools_of.get(endpoint.name, ())):
             raise conflict(f"{endpoint.name} is a member of {', '.join(pools)}: drain {name} first")
@@ -129,7 +129,7 @@ def add_endpoint(intent: Intent, endpoint: Endpoint, speakers: Iterable[str], as
     if endpoint.name in intent.endpoints:
         raise conflict(f"there is an endpoint {endpoint.name!r} already", "name")
     if endpoint.cloudlet not in intent.cloudlets:
-        raise invalid("cloudlet", f"there is no cloudlet {endpoint.cloudlet!r}")
+        raise unknown("cloudlet", "cloudlet", endpoint.cloudlet, intent.cloudlets)
     cloudlet = intent.cloudlets[endpoint.cloudlet]
     if intent.is_host(cloudlet):
         raise conflict(f"{cloudlet.name} is the host of a route server, and has no PE", "cloudlet")
@@ -229,7 +229,7 @@ def _vni(cloudlet: Cloudlet, vni: int | None, siblings: Iterable[Endpoint]) -> i
 def remove_endpoint(intent: Intent, name: str) -> Intent:
     """Removes an endpoint, out of every VCP too."""
     if name not in intent.endpoints:
-        raise missing("endpoint", name)
+        raise missing("endpoint", name, intent.endpoints)
     return intent.without_endpoint(name)
 
 
@@ -243,7 +243,7 @@ def add_vcp(intent: Intent, vcp: Vcp) -> Intent:
 def remove_vcp(intent: Intent, name: str) -> Intent:
     """Removes a pool once it has no members."""
     if name not in intent.vcps:
-        raise missing("VCP", name)
+        raise missing("VCP", name, intent.vcps)
     if members := sorted(intent.vcps[name].members):
         raise conflict(f"{name} has members ({', '.join(members)}); they must leave first")
     return intent.without_vcp(name)
@@ -258,7 +258,7 @@ def join(intent: Intent, vcp: str, endpoint: str) -> Intent:
 def leave(intent: Intent, vcp: str, endpoint: str) -> Intent:
     """Takes an endpoint out of a pool."""
     if vcp not in intent.vcps:
-        raise missing("VCP", vcp)
+        raise missing("VCP", vcp, intent.vcps)
     if endpoint not in intent.vcps[vcp].members:
-        raise missing(f"member of {vcp}", endpoint)
+        raise missing(f"member of {vcp}", endpoint, intent.vcps[vcp].members)
     return intent.without_member(vcp, endpoint)

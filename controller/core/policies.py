@@ -1,6 +1,5 @@
 """A policy as an edit of the intent: what it makes of the region, and what is wrong with that, and where."""
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from controller.core.policy.strangers import strangers
 from controller.core.proximity.nearness import Medians
 from controller.core.selectors import TENANT, Labelled
 from controller.core.tenants import no_place, no_pool
+from controller.core.words import meant
 
 SUGGESTIONS = 10
 """Unknown names beyond this many get no suggestion: looking for one takes time, and a region may have thousands."""
@@ -61,8 +61,8 @@ def _members(intent: Intent, policy: Policy, refused: Iterable[Absent]) -> Itera
             yield policy.error(here, one.why)
             continue
         unknown += 1
-        close = difflib.get_close_matches(one.endpoint, intent.endpoints, n=1) if unknown <= SUGGESTIONS else []
-        yield policy.error(here, one.why + (f": did you mean '{close[0]}'?" if close else ""))
+        hint = meant(one.endpoint, intent.endpoints, len(intent.endpoints)) if unknown <= SUGGESTIONS else ""
+        yield policy.error(here, one.why + hint)
 
 
 def _left_out(policy: Policy, absent: Iterable[Absent]) -> Iterator[PolicyError]:
@@ -96,16 +96,11 @@ def _nobody(intent: Intent, selector: Selector, noun: str) -> str:
     known[TENANT] = {e.tenant for e in intent.endpoints.values() if e.tenant} | known.get(TENANT, set())
     for key, values in selector.items():
         if not known.get(key):
-            return f"the selector matches no {noun}: no cloudlet has a label '{key}'{_meant(key, known)}"
+            return f"the selector matches no {noun}: no cloudlet has a label '{key}'{meant(key, known)}"
         if unknown := sorted(values - known[key]):
-            said = f"no label '{key}' has the value '{unknown[0]}'{_meant(unknown[0], known[key])}"
+            said = f"no label '{key}' has the value '{unknown[0]}'{meant(unknown[0], known[key])}"
             return f"the selector matches no {noun}: {said}"
     return f"the selector matches no {noun}"
-
-
-def _meant(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f": did you mean '{close[0]}'?" if close else ""
 
 
 def _strangers(intent: Intent, policy: Policy) -> Iterator[PolicyError]:

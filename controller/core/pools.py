@@ -8,7 +8,7 @@ from itertools import product
 from controller.core.addresses import Network
 from controller.core.intent import Endpoint, Intent, State
 from controller.core.occupied import network as network
-from controller.core.refusals import conflict, invalid, missing
+from controller.core.refusals import conflict, missing, unknown
 from controller.core.tenants import no_pool, waiting
 from controller.wire.flavours import Flavour
 
@@ -16,9 +16,9 @@ from controller.wire.flavours import Flavour
 def check_join(intent: Intent, vcp: str, endpoint: str) -> None:
     """Whether `endpoint` may join `vcp`."""
     if vcp not in intent.vcps:
-        raise missing("VCP", vcp)
+        raise missing("VCP", vcp, intent.vcps)
     if endpoint not in intent.endpoints:
-        raise invalid("endpoint", f"there is no endpoint {endpoint!r}")
+        raise unknown("endpoint", "endpoint", endpoint, intent.endpoints)
     pool, joining = intent.vcps[vcp], intent.endpoints[endpoint]
     if endpoint in pool.members:
         raise conflict(f"{endpoint} is a member of {vcp} already", "endpoint")

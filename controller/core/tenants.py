@@ -1,11 +1,10 @@
 """Tenants: at which cloudlets each may have endpoints, and which pools those may be in. A policy without tenants says
 nothing about them; an endpoint without a tenant is the operators' own, and may be anywhere."""
 
-import difflib
-
 from controller.core.intent import Cloudlet, Endpoint, Vcp
 from controller.core.policy.model import Rules, Tenant
 from controller.core.selectors import matches
+from controller.core.words import meant
 
 
 def no_place(rules: Rules, tenant: str | None, cloudlet: Cloudlet) -> str | None:
@@ -14,9 +13,8 @@ def no_place(rules: Rules, tenant: str | None, cloudlet: Cloudlet) -> str | None
         return None
     known = rules.tenants.get(tenant)
     if known is None:
-        close = difflib.get_close_matches(tenant, rules.tenants, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"it knows {', '.join(sorted(rules.tenants))}"
-        return f"the policy knows no tenant {tenant!r}: {hint}"
+        hint = meant(tenant, rules.tenants) or f": it knows {', '.join(sorted(rules.tenants))}"
+        return f"the policy knows no tenant {tenant!r}{hint}"
     if _at(known, cloudlet):
         return None
     return f"the policy does not let tenant {tenant} attach at {cloudlet.name}: {_where(known)}"

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator, ValidationError, validators
 from controller.core.policy.document import Document, Path, field_name
 from controller.core.policy.errors import MAX_ERRORS, PolicyError
 from controller.core.policy.levels import belongs, places_of
-from controller.core.policy.words import closest, show
+from controller.core.words import closest, show
 
 SCHEMA = FilePath(__file__).parents[3] / "policies" / "schema.json"
 KINDS = {"object": "a mapping", "array": "a list", "string": "text", "number": "a number", "integer": "a whole number"}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from controller.core.policy.words import closest
+from controller.core.words import closest
 
 
 def belongs(schema: dict[str, Any], key: str, known: list[str]) -> tuple[str, str]:

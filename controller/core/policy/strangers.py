@@ -7,7 +7,7 @@ from itertools import islice
 from controller.core.policy.document import Path
 from controller.core.policy.errors import MAX_ERRORS, PolicyError
 from controller.core.policy.policy import Policy
-from controller.core.policy.words import closest
+from controller.core.words import closest
 
 SUGGESTIONS = 10
 """Unknown names beyond this many get no suggestion: looking for one takes time, and a region may have thousands."""

@@ -7,9 +7,9 @@ from controller.core.policy import Policy, PolicyError
 from controller.core.policy.document import Path
 from controller.core.policy.promises import AddressTest, MoveTest, NeighbourTest, PathTest, PolicyTest
 from controller.core.policy.strangers import SUGGESTIONS
-from controller.core.policy.words import closest
 from controller.core.promises import addresses, moves, neighbours, paths
 from controller.core.promises.region import Absent, Finding, Region, Unknown
+from controller.core.words import closest
 
 
 class Outcome(StrEnum):

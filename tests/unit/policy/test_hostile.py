@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from controller.core.policy import PolicyInvalid, parse
 from controller.core.policy.errors import MAX_ERRORS
-from controller.core.policy.words import MANY
+from controller.core.words import MANY
 from tests.unit.policy.texts import LAN, TEXTS, errors
 
 

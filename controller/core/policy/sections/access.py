@@ -9,7 +9,7 @@ from controller.core.policy.document import Path
 from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import AccessRule, Action
 from controller.core.policy.policy import Policy
-from controller.core.policy.words import closest
+from controller.core.words import closest
 
 Ranges = tuple[tuple[int, int], ...]
 

@@ -7,7 +7,7 @@ from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import Tenant
 from controller.core.policy.policy import Policy
 from controller.core.policy.sections.vcps import selector
-from controller.core.policy.words import closest
+from controller.core.words import closest
 
 
 def read(data: Mapping[str, Any]) -> Mapping[str, Tenant]:

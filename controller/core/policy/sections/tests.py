@@ -17,7 +17,7 @@ from controller.core.policy.promises import (
     PolicyTest,
 )
 from controller.core.policy.sections.access import WITH_PORTS, protocol
-from controller.core.policy.words import closest
+from controller.core.words import closest
 
 MOST_PAIRS = 50_000
 """From one endpoint to one other, in all tests: so many take seconds."""
