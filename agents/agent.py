@@ -22,6 +22,7 @@ from agents.identity import Identity
 from agents.ipsec import Protection
 from agents.lan import bridge_name, on_bridge
 from agents.leases import Leases
+from agents.mac_moves import MacMoves
 from agents.moves import Moves
 from agents.moves.gateway import forget
 from agents.multipath import Multipath
@@ -73,6 +74,7 @@ class Agent:
         self._access = Access(settings.cloudlet, state, controller)
         self._nft = Nft()
         self._host, self._prober = Host(self._dirty.set), Prober(self._dirty.set)
+        self._mac_moves = MacMoves(self._dirty.set)
         self._rules = RuleWatch(self._nft, self._dirty.set, self._host.wake)
         self._sources = Sources(self._nft, state, self._dirty.set)
         self._leases = Leases(controller, settings.state_dir / "leases", self._sources, self._dirty.set)
@@ -119,6 +121,7 @@ class Agent:
                     self._access.run(),
                     self._rules.run(),
                     self._host.run(),
+                    self._mac_moves.run(),
                     self._prober.run(),
                     self._moves.run(),
                     self._identity.run(),
@@ -284,7 +287,8 @@ class Agent:
 
     def _findings(self, desired: Desired) -> list[Finding]:
         self._host.intend(tuple(bridge_name(endpoint) for endpoint in desired.endpoints))
-        found = [*self._rules.findings(), *self._host.findings, *self._leases.findings()]
+        self._mac_moves.intend(desired)
+        found = [*self._rules.findings(), *self._host.findings, *self._leases.findings(), *self._mac_moves.findings()]
         for endpoint in desired.endpoints:
             if endpoint.flavour is Flavour.VPLS:
                 found += vpls.mismatches(endpoint, self._gobgp.table)

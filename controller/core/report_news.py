@@ -19,6 +19,7 @@ class News:
 def news(before: Report | None, report: Report) -> Iterator[News]:
     """The events that a report brings. `before` is None for the first one that a controller gets."""
     yield from _gaps(before, report)
+    yield from _duplicates(before, report)
 
 
 def _gaps(before: Report | None, report: Report) -> Iterator[News]:
@@ -27,3 +28,12 @@ def _gaps(before: Report | None, report: Report) -> Iterator[News]:
     for finding in report.findings:
         if finding.kind == "rules-gone" and finding.milliseconds is not None and finding not in told:
             yield News("rules-gone", f"{report.cloudlet}: {finding.text}", {"milliseconds": finding.milliseconds})
+
+
+def _duplicates(before: Report | None, report: Report) -> Iterator[News]:
+    """The MACs that have come to be at two places of a LAN."""
+    told = before.findings if before is not None else []
+    for finding in report.findings:
+        if finding.kind == "mac-duplicate" and finding not in told:
+            data = {"mac": finding.subject, "endpoint": finding.endpoint, "places": finding.found}
+            yield News("mac-duplicate", f"{report.cloudlet}: {finding.text}", data)

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -14,7 +15,8 @@ from controller.wire.findings import Finding
 from controller.wire.reports import Report
 from tests.integration import agent_region as region_of
 from tests.integration import stub_controller
-from tests.integration.agent_region import Region, run
+from tests.integration.agent_region import Region, inside, run
+from tests.integration.fence_frames import ethernet, udp4
 from tests.integration.stub_controller import StubController
 
 reason = region_of.usable()
@@ -206,3 +208,27 @@ async def test_another_mtu_at_the_other_end_is_named(pair: Pair) -> None:
     assert (finding.subject, finding.expected, finding.found) == ("e1 to e2", "1450", "1400")
     await pair.stub.set(desired(2, {1}, 3))
     await pair.when(1, lambda report: not of(report, "mtu-mismatch"))
+
+
+def packets() -> socket.socket:
+    return socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+
+
+@pytest.mark.smoke
+async def test_a_mac_at_two_places_is_named_at_both_and_one_that_has_moved_is_not(pair: Pair) -> None:
+    devices = [inside(f"md{n}", lambda fresh: fresh.bind(("eth0", 0)), packets) for n in (1, 2)]
+    try:
+        for move in range(6):
+            for n, device in enumerate(devices, 1):
+                device.send(ethernet(0x0800, udp4("two", f"10.{n}.0.2", f"10.{n}.0.255")))
+                await asyncio.sleep(0.1)
+            if move == 0:
+                assert not of(pair.stub.reports["c1"][-1][1], "mac-duplicate")
+        for n, other in ((1, "e2"), (2, "e1")):
+            report = await pair.when(n, lambda report: bool(of(report, "mac-duplicate")))
+            (finding,) = of(report, "mac-duplicate")
+            assert (finding.subject, finding.endpoint) == ("02:00:5e:00:00:aa", f"e{n}")
+            assert finding.found == f"port md0 and {other}"
+    finally:
+        for device in devices:
+            device.close()

@@ -43,6 +43,7 @@ class Kind(StrEnum):
     CONTROL_WORD = "control-word"
     CLONED_CLIENT = "cloned-client"
     GUEST_SILENT = "guest-silent"
+    MAC_DUPLICATE = "mac-duplicate"
     VM_ENDED = "vm-ended"
     VM_UNKNOWN = "vm-unknown"
     DOES_NOT_PASS = "does-not-pass"
@@ -117,6 +118,10 @@ REMEDIES: dict[Kind, str] = {
     Kind.CONTROL_WORD: "switch the control word off at the foreign PE: VXLAN carries none",
     Kind.CLONED_CLIENT: "give the machines different DHCP client identifiers (an empty /etc/machine-id before cloning)",
     Kind.GUEST_SILENT: "look at the guest's console; start its guest agent, or the guest, anew",
+    Kind.MAC_DUPLICATE: (
+        "give one of the two machines another MAC (clones of a VM have the same one); if it is one machine, look for a "
+        "cable or bridge between the two places outside of Weft"
+    ),
     Kind.VM_ENDED: (
         "find out why in the guest's own logs and the agent's; then start it (`weft vm start`), or leave it stopped "
         "(`weft vm stop`)"

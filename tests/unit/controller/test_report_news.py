@@ -55,3 +55,11 @@ async def test_events_are_written_down(controller: Controller) -> None:
             await asyncio.sleep(0.02)
     (event,) = found
     assert event["subject"] == "c1" and event["data"]["milliseconds"] == 250 and "gone for 250 ms" in event["text"]
+
+
+def test_a_duplicate_mac_is_one_event() -> None:
+    words = {"subject": "02:00:5e:00:00:01", "expected": "one place", "found": "port md1 and c2-lan", "text": "twice"}
+    twice = having(Finding(kind="mac-duplicate", endpoint="c1-lan", **words))
+    data = {"mac": words["subject"], "endpoint": "c1-lan", "places": words["found"]}
+    assert told(REPORT, twice) == [("mac-duplicate", data)]
+    assert told(twice, twice) == [] and told(twice, REPORT) == []

@@ -1,0 +1,89 @@
+"""Follows the forwarding databases of the LANs."""
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import Callable
+
+from agents.kernel import bridge_index, tunnel_index
+from agents.mac_moves.notifications import Entry, listen
+from agents.mac_moves.places import Place, Places
+from controller.wire.desired import Desired, Endpoint
+from controller.wire.findings import Finding
+
+log = logging.getLogger(__name__)
+
+_LOOK = 10.0  # seconds between two looks for what has been quiet
+
+
+class MacMoves:
+    """One cloudlet's. `changed` is called when there is a duplicate more, or one less; `name` gives an interface's name
+    by its index, and raises OSError if there is none."""
+
+    def __init__(
+        self,
+        changed: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
+        name: Callable[[int], str] = socket.if_indextoname,
+    ) -> None:
+        self._changed, self._clock, self._name = changed, clock, name
+        self._endpoints: dict[int, Endpoint] = {}
+        self._places: dict[str, Places] = {}
+
+    def intend(self, desired: Desired) -> None:
+        """The LANs from now on. What is known of one that stays is kept."""
+        self._endpoints = {endpoint.index: endpoint for endpoint in desired.endpoints}
+        self._places = {e.name: self._places.get(e.name) or Places() for e in desired.endpoints}
+
+    def findings(self) -> list[Finding]:
+        """The duplicates of now."""
+        return [finding for name, places in sorted(self._places.items()) for finding in places.findings(name)]
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(listen(self.hear))
+            group.create_task(self._lapse())
+
+    async def _lapse(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK)
+            self.lapse()
+
+    def lapse(self) -> None:
+        """Forget what has been quiet for long enough."""
+        lapsed = [places.lapse(self._clock()) for places in self._places.values()]
+        if any(lapsed):
+            self._changed()
+
+    def hear(self, entry: Entry) -> None:
+        """The kernel has a MAC at an interface."""
+        try:
+            interface = self._name(entry.interface)
+            index = tunnel_index(interface) if entry.bridge is None else bridge_index(self._name(entry.bridge))
+        except OSError:  # gone already
+            return
+        endpoint = self._endpoints.get(index) if index is not None else None
+        if endpoint is None or (place := _place(endpoint, interface, entry)) is None:
+            return
+        if self._places[endpoint.name].note(entry.mac, place, self._clock()):
+            log.warning("%s has the MAC %s at two places", endpoint.name, entry.mac)
+            self._changed()
+
+
+def _place(endpoint: Endpoint, interface: str, entry: Entry) -> Place | None:
+    """A pseudowire leads to one remote. An EVPN device leads to all of them: there the device itself tells the VTEP,
+    and the bridge's word is passed over."""
+    if tunnel_index(interface) is None:
+        return Place(interface)
+    _, dot, ve_id = interface.partition(".")
+    if dot:
+        if entry.bridge is None:
+            return None
+        found = [r.endpoint for r in endpoint.remotes if str(r.ve_id) == ve_id]
+    else:
+        if entry.vtep is None:
+            return None
+        found = sorted(r.endpoint for r in endpoint.remotes if r.vtep == entry.vtep)
+    return Place(found[0], tunnel=True) if found else None
