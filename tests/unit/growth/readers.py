@@ -24,6 +24,7 @@ from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu import guest_agent, guest_answer
 from agents.identity import x509 as agents_x509
 from agents.ipsec import association, credentials, reasons
+from agents.mac_moves import notifications as mac_notifications
 from agents.multipath import options, segment, sockets
 from agents.neighbours import icmp, stamp
 from agents.passages import arp, discovery
@@ -284,9 +285,19 @@ CASES: dict[str, list[Case]] = {
         _again(struct.pack("=IHHII", 16, 24, 0, 0, 7)),
         _again(struct.pack("=IHHII", 16, 28, 0, 0, 1)),
     ),
+    "agents/mac_moves/notifications.py": _all(
+        "netlink",
+        lambda data: list(mac_notifications.entries(data)),
+        DATAGRAM,
+        _again(struct.pack("=IHHIIBxxxiHBB", 28, 28, 0, 0, 1, 7, 2, 2, 0, 0)),
+        lambda size: (
+            struct.pack("=IHHIIBxxxiHBB", size + 28, 28, 0, 0, 1, 7, 2, 2, 0, 0)
+            + struct.pack("=HH", 4, 1) * (size // 4)
+        ),
+    ),
     "agents/fence/notifications.py": _all(
         "netlink",
-        lambda data: notifications.Transactions().feed(data),
+        lambda data: list(notifications.Transactions().feed(data)),
         DATAGRAM,
         _again(struct.pack("=IHHII", 20, 10 << 8, 0, 0, 1) + bytes(4)),
         lambda size: (
