@@ -17,6 +17,7 @@ from controller.attendance import Attendances
 from controller.bell import Bell
 from controller.certificates import Certificates
 from controller.changes import Changes
+from controller.clones import ClonedClients
 from controller.core.desired import Fabric
 from controller.core.intent import Intent
 from controller.db import claims
@@ -79,6 +80,7 @@ class Region:
     changes: Changes
     journal: Journal
     leases: Leases
+    cloned_clients: ClonedClients
     delegations: Delegations
     stocks: Stocks
     statics: Statics
@@ -197,6 +199,7 @@ def _region(settings: Settings) -> Region:
         changes=changes,
         journal=journal,
         leases=leases,
+        cloned_clients=ClonedClients(database, lambda: changes.intent, lease_seconds, journal),
         delegations=Delegations(database, lambda: changes.intent, leases, bell),
         stocks=Stocks(database, lambda: changes.intent),
         statics=Statics(database, lambda: changes.intent, bell),

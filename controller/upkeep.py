@@ -18,6 +18,9 @@ SWEEP = 5.0
 PRUNE = 60
 """Every so many sweeps old events and answers are forgotten."""
 
+CLONES = 12
+"""Every so many sweeps copied machines are looked for."""
+
 
 async def notice(region: "Region") -> None:
     """What every replica knows of its own agents, it writes down."""
@@ -44,6 +47,8 @@ async def sweep(region: "Region") -> None:
             await region.stocks.take()
             await region.neighbours.sweep()
             await region.tunnels.sweep()
+            if turn % CLONES == 0:
+                await region.cloned_clients.tell()
             if turn % PRUNE == 0:
                 await region.rounds.prune()
                 await region.rounds.hold()

@@ -15,6 +15,7 @@ from controller.core.doctor import (
     RouteServer,
     Vm,
     compare,
+    compare_clones,
     compare_policy,
     compare_session_keys,
     compare_vms,
@@ -85,6 +86,7 @@ async def diagnose(region: Running) -> Diagnosis:
     differences += await asyncio.to_thread(compare, rules, servers, cloudlets)
     differences += compare_session_keys(region.session_keys.all(), servers)
     differences += compare_vms(await _vms(region))
+    differences += compare_clones(await region.cloned_clients.found())
     return Diagnosis(
         ok=not differences,
         replica=region.replicas.name,

@@ -157,6 +157,16 @@ def _some(names: Iterable[str]) -> Iterator[list[str]]:
     return (every[at : at + 500] for at in range(0, len(every), 500))
 
 
+async def with_one_client_id(session: AsyncSession, at: datetime, limit: int) -> list[tuple[LeaseRow, LeaseRow]]:
+    """Leases of one device at two endpoints that have one client id and two MACs, and have not expired."""
+    other = aliased(LeaseRow)
+    same = (other.device == LeaseRow.device, other.kind == LeaseRow.kind, other.client_id == LeaseRow.client_id)
+    differ = (other.endpoint > LeaseRow.endpoint, other.mac != LeaseRow.mac)
+    query = select(LeaseRow, other).join(other, and_(*same, *differ)).where(LeaseRow.expires_at > at)
+    rows = await session.execute(query.where(other.expires_at > at).order_by(LeaseRow.id, other.id).limit(limit))
+    return [(one, another) for one, another in rows]
+
+
 async def page(
     session: AsyncSession, after: int, limit: int, at: datetime, endpoint: str | None, device: str | None
 ) -> list[LeaseRow]:

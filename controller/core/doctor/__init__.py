@@ -12,6 +12,7 @@ code that acts is not repeated by the code that checks.
 
 from collections.abc import Sequence
 
+from controller.core.doctor.clones import compare_clones
 from controller.core.doctor.difference import Difference
 from controller.core.doctor.kernels import Cloudlet, compare_kernels
 from controller.core.doctor.kinds import REMEDIES, Kind
@@ -34,6 +35,7 @@ __all__ = [
     "RouteServer",
     "Vm",
     "compare",
+    "compare_clones",
     "compare_policy",
     "compare_session_keys",
     "compare_vms",

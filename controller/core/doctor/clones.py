@@ -1,0 +1,18 @@
+"""Machines in two cloudlets that were copied with their DHCP client id."""
+
+from collections.abc import Iterable, Iterator
+
+from controller.core.clones import Clones
+from controller.core.doctor.difference import Difference
+from controller.core.doctor.kinds import Kind
+
+MOST = 100
+"""Of them that are named."""
+
+
+def compare_clones(found: Iterable[Clones]) -> Iterator[Difference]:
+    """Each of them, as far as MOST goes."""
+    for one, _ in zip(sorted(found, key=lambda one: one.key), range(MOST), strict=False):
+        where = f"leases of {one.one.endpoint} and {one.other.endpoint}"
+        macs = " and ".join(sorted((one.one.mac, one.other.mac)))
+        yield Difference(Kind.CLONED_CLIENT, where, one.shown, "one MAC", macs, f"{one.text}.")
