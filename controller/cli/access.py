@@ -4,17 +4,19 @@ from typing import Annotated
 
 import typer
 
+from controller.cli.cells import Row, at, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.noun import Noun
-from controller.cli.output import Row, at, rows
+from controller.cli.output import rows
 
 app = Noun("access", "What may pass between members of pools, and what did not.")
 
 
-def state(row: Row) -> str:
+def state(row: Row) -> object:
     """In a word."""
-    return {True: "in force", False: "not yet", None: "unknown"}[row.get("in_kernel")]
+    known = row.get("in_kernel")
+    return toned("unknown" if known is None else "in force" if known else "not yet")
 
 
 COLUMNS = [

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from controller.cli.arguments import Endpoint, OfEndpoint
+from controller.cli.cells import Row, at, plain, prose
 from controller.cli.client import Client, path
 from controller.cli.failures import CheckFailed, Refused, WrongUsage
 from controller.cli.noun import Noun
-from controller.cli.output import Row, at, card, done, plain, rows, when
+from controller.cli.output import card, done, rows, when
 
 app = Noun("address", "How full the LANs are and when they will be; DNS records of what is leased.")
 
@@ -39,7 +40,7 @@ COLUMNS = [
     ("IN USE", _filled),
     ("LEFT", at("available")),
     ("FULL", when("full_at")),
-    ("FORECAST", at("forecast")),
+    ("FORECAST", prose("forecast")),
 ]
 DETAILS = [*COLUMNS, ("PEAKS", lambda row: [f"{peak['day']} {peak['leased']}" for peak in row["peaks"]])]
 

@@ -4,10 +4,11 @@ from typing import Annotated
 
 import typer
 
+from controller.cli.cells import at
 from controller.cli.client import Client, path
 from controller.cli.failures import CheckFailed
 from controller.cli.noun import Noun
-from controller.cli.output import at, done, rows
+from controller.cli.output import done, rows
 
 app = Noun("audit", "Who changed what, and whether that was tampered with.")
 

@@ -4,9 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
+from controller.cli.cells import at, prose, state
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
-from controller.cli.output import at, card, done, emit, rows, say, when
+from controller.cli.output import card, done, emit, rows, say, when
 from controller.cli.session import session
 
 app = Noun("certificate", "Certificates of cloudlets, and the authority that issues them.")
@@ -14,12 +15,12 @@ app = Noun("certificate", "Certificates of cloudlets, and the authority that iss
 COLUMNS = [
     ("SERIAL", at("serial")),
     ("CLOUDLET", at("cloudlet")),
-    ("STANDING", at("standing")),
+    ("STANDING", state("standing")),
     ("ISSUED", when("not_before")),
     ("EXPIRES", when("not_after")),
     ("REVOKED", when("revoked_at")),
 ]
-DETAILS = [*COLUMNS, ("REASON", at("reason")), ("FINGERPRINT", at("fingerprint")), ("ISSUER", at("issuer"))]
+DETAILS = [*COLUMNS, ("REASON", prose("reason")), ("FINGERPRINT", at("fingerprint")), ("ISSUER", at("issuer"))]
 Serial = Annotated[str, typer.Argument(metavar="SERIAL", help="As `weft certificate list` shows it.")]
 OfCloudlet = Annotated[str | None, typer.Option("--cloudlet", metavar="NAME", help="Only those of one cloudlet.")]
 

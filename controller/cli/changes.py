@@ -5,10 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
+from controller.cli.cells import Prose, at, plain, prose, state, toned
 from controller.cli.client import Client, path
 from controller.cli.failures import CheckFailed
 from controller.cli.noun import Noun
-from controller.cli.output import at, card, emit, milliseconds, plain, relative, rows, say, table, when
+from controller.cli.output import card, emit, milliseconds, relative, rows, say, table, when
 from controller.cli.policy_plans import print_steps
 from controller.cli.session import session
 
@@ -26,9 +27,9 @@ FEW = 12
 COLUMNS = [
     ("GENERATION", at("generation")),
     ("AT (UTC)", lambda row: str(row.get("at"))[:19]),
-    ("STATE", at("state")),
+    ("STATE", state("state")),
     ("CONFIRM", lambda row: when("confirm_by")(row) if row.get("state") == "on-trial" else None),
-    ("WHAT", at("cause")),
+    ("WHAT", prose("cause")),
 ]
 
 
@@ -119,22 +120,25 @@ def print_change(what: str, change: Change) -> None:
 def print_parts(change: Change) -> None:
     """Who was, or would be, sent what."""
     lines = [_receipt(receipt) for receipt in change.get("route_servers") or []]
-    lines += [["✗", f"route server {name}", "not reached", "-"] for name in change.get("unreachable") or []]
-    lines += [["✗", f"PE of {name}", "does not take what it is sent", "-"] for name in change.get("behind") or []]
+    lines += [[toned("✗"), f"route server {name}", "not reached", "-"] for name in change.get("unreachable") or []]
+    refused = [toned("✗"), Prose("does not take what it is sent"), "-"]
+    lines += [[refused[0], f"PE of {name}", *refused[1:]] for name in change.get("behind") or []]
     agents = change.get("agents") or []
     alike = [agent for agent in agents if change.get("dry_run") or agent["confirmed"]]
     if len(alike) > FEW:
         latest = max((agent.get("after_ms") or 0 for agent in alike), default=0)
         text = "would be told" if change.get("dry_run") else "kernels agree"
         mark = "·" if change.get("dry_run") else "✓"
-        lines.append([mark, f"agents of {len(alike)} cloudlets", text, milliseconds(latest or None)])
+        lines.append([toned(mark), f"agents of {len(alike)} cloudlets", text, milliseconds(latest or None)])
         agents = [agent for agent in agents if not (change.get("dry_run") or agent["confirmed"])]
     for agent in agents:
         if change.get("dry_run"):
-            lines.append(["·", f"agent of {agent['cloudlet']}", "would be told", "-"])
+            lines.append([toned("·"), f"agent of {agent['cloudlet']}", "would be told", "-"])
         else:
             tick, text = ("✓", "kernel agrees") if agent["confirmed"] else ("✗", "has not confirmed")
-            lines.append([tick, f"agent of {agent['cloudlet']}", text, milliseconds(agent.get("after_ms"))])
+            lines.append(
+                [toned(tick), f"agent of {agent['cloudlet']}", Prose(text), milliseconds(agent.get("after_ms"))]
+            )
     if lines:
         table(["", "WHO", "WHAT", "AFTER"], lines)
 
@@ -144,4 +148,9 @@ def _receipt(receipt: dict[str, Any]) -> list[object]:
     to = f" to {', '.join(peers)}" if len(peers) <= 6 else f" to {len(peers)} PEs"
     sent = f"{receipt['announced']} announced, {receipt['withdrawn']} withdrawn{to if peers else ''}"
     mark = "·" if receipt.get("dry_run") else "✓"
-    return [mark, f"route server {receipt['route_server']}", sent, milliseconds(receipt["duration_us"] / 1000)]
+    return [
+        toned(mark),
+        f"route server {receipt['route_server']}",
+        Prose(sent),
+        milliseconds(receipt["duration_us"] / 1000),
+    ]

@@ -5,12 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import Cloudlet, DryRun, NewName
+from controller.cli.cells import at, state
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.failures import WrongUsage
 from controller.cli.moves import print_evacuation
 from controller.cli.noun import Noun
-from controller.cli.output import at, card, done, rows, when
+from controller.cli.output import card, done, rows, when
 from controller.wire.flavours import Flavour
 
 app = Noun("cloudlet", "Edge sites: invite, enrol, drain, remove.")
@@ -18,10 +19,10 @@ app = Noun("cloudlet", "Edge sites: invite, enrol, drain, remove.")
 COLUMNS = [
     ("NAME", at("name")),
     ("PE", at("pe")),
-    ("STATE", at("state")),
+    ("STATE", state("state")),
     ("VTEP", at("vtep")),
     ("ENDPOINTS", at("endpoints")),
-    ("AGENT", at("agent", "connected")),
+    ("AGENT", state("agent", "connected")),
     ("SEEN", when("agent", "last_seen")),
     ("GENERATION", at("agent", "generation")),
 ]
@@ -30,7 +31,7 @@ DETAILS = [
     ("LABELS", at("labels")),
     ("LATITUDE", at("latitude")),
     ("LONGITUDE", at("longitude")),
-    ("AGENT CONNECTED", at("agent", "connected")),
+    ("AGENT CONNECTED", state("agent", "connected")),
     ("AGENT SEEN", when("agent", "last_seen")),
     ("AGENT VERSION", at("agent", "version")),
     ("AGENT GENERATION", at("agent", "generation")),

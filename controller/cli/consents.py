@@ -1,10 +1,11 @@
 """`weft consent`: that tenants agree to their endpoints."""
 
 from controller.cli.arguments import Endpoint, OfCloudlet
+from controller.cli.cells import at, state
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
-from controller.cli.output import at, rows, when
+from controller.cli.output import rows, when
 
 app = Noun("consent", "Consent of tenants to their endpoints, where the policy asks for it.")
 
@@ -13,7 +14,7 @@ COLUMNS = [
     ("TENANT", at("tenant")),
     ("CLOUDLET", at("cloudlet")),
     ("PREFIX", at("prefix")),
-    ("CONSENT", at("consent", "state")),
+    ("CONSENT", state("consent", "state")),
     ("BY", at("consent", "by")),
     ("AT", when("consent", "at")),
 ]

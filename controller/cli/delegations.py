@@ -1,9 +1,10 @@
 """`weft delegation`: ranges of addresses that agents give out by themselves."""
 
 from controller.cli.arguments import OfEndpoint
+from controller.cli.cells import at
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
-from controller.cli.output import at, rows, when
+from controller.cli.output import rows, when
 
 app = Noun("delegation", "Ranges of addresses that agents give out by themselves.")
 

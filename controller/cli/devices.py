@@ -5,9 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import Device, NewName
+from controller.cli.cells import at
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
-from controller.cli.output import at, card, done, rows
+from controller.cli.output import card, done, rows
 from controller.cli.sightings import PLACE
 
 app = Noun("device", "Mobile devices, each with the VM that serves it.")

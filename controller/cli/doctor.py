@@ -1,8 +1,9 @@
 """`weft doctor`: do intent, rule sets, Adj-RIB-Out and kernels agree?"""
 
+from controller.cli.cells import plain
 from controller.cli.client import Client, path
 from controller.cli.failures import CheckFailed
-from controller.cli.output import emit, plain, say
+from controller.cli.output import emit, say
 from controller.cli.session import session
 
 

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import DryRun, Endpoint, NewName, OfCloudlet
+from controller.cli.cells import at, state
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.noun import Noun
-from controller.cli.output import at, card, done, rows, when
+from controller.cli.output import card, done, rows, when
 
 app = Noun("endpoint", "LANs of cloudlets, with their prefix and site route target.")
 
@@ -22,7 +23,7 @@ COLUMNS = [
     ("PREFIX6", at("prefix6")),
     ("RT", at("rt")),
     ("TENANT", at("tenant")),
-    ("CONSENT", at("consent", "state")),
+    ("CONSENT", state("consent", "state")),
     ("VCPS", at("vcps")),
 ]
 DETAILS = [

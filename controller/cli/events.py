@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from controller.cli.cells import at, plain, prose
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
-from controller.cli.output import at, plain, rows, say
+from controller.cli.output import rows, say
 from controller.cli.session import session
 
 app = Noun("event", "What happened in the region, and what happens now.")
@@ -19,7 +20,7 @@ COLUMNS = [
     ("AT (UTC)", lambda row: str(row.get("at"))[:19]),
     ("TYPE", at("type")),
     ("SUBJECT", at("subject")),
-    ("WHAT", at("text")),
+    ("WHAT", prose("text")),
 ]
 After = Annotated[str | None, typer.Option(metavar="ID", help="Only what came after this event.")]
 

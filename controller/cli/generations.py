@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from controller.cli.output import Row, at, emit, plain, rows, say
+from controller.cli.cells import Row, at, plain, toned
+from controller.cli.output import emit, rows, say
 from controller.cli.session import session
 
 SIGNS = {"added": "+", "joined": "+", "appears": "+", "removed": "-", "left": "-", "disappears": "-"}
 ROUTES = [
-    ("", lambda row: SIGNS.get(row["kind"], "~")),
+    ("", lambda row: toned(SIGNS.get(row["kind"], "~"))),
     ("AT PE", at("to")),
     ("FROM", at("peer")),
     ("ENDPOINT", at("endpoint")),

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from controller.cli.cells import at, plain, prose, state
 from controller.cli.client import Client, path
-from controller.cli.output import at, emit, plain, relative, rows, say
+from controller.cli.output import emit, relative, rows, say
 from controller.cli.session import session
 
 COLUMNS = [
@@ -12,9 +13,9 @@ COLUMNS = [
     ("NLRI", at("nlri")),
     ("ENDPOINT", at("endpoint")),
     ("ANNOUNCED BY", at("announcer")),
-    ("VERDICT", at("verdict")),
+    ("VERDICT", state("verdict")),
     ("UNTIL", lambda row: relative(row["until"]) if row.get("until") else "it was tried"),
-    ("WHY", at("why")),
+    ("WHY", prose("why")),
 ]
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from controller.cli.cells import at, plain, state
 from controller.cli.failures import CheckFailed, Failure, WrongUsage
 from controller.cli.noun import Noun
-from controller.cli.output import at, emit, plain, rows, say
+from controller.cli.output import emit, rows, say
 from controller.cli.session import session
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ app = Noun("lab", "A whole region in network namespaces on this machine, with re
 COLUMNS = [
     ("NAME", at("name")),
     ("NODE", at("node")),
-    ("STATE", at("state")),
+    ("STATE", state("state")),
     ("PID", at("pid")),
     ("MEMORY", lambda row: f"{(row.get('resident_bytes') or 0) / 2**20:.0f} MiB"),
     ("CPU", lambda row: f"{row.get('cpu_seconds') or 0:.1f} s"),

@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from controller.cli.arguments import Device, Endpoint, OfEndpoint
+from controller.cli.cells import at
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.noun import Noun
-from controller.cli.output import at, done, relative, rows, when
+from controller.cli.output import done, relative, rows, when
 
 app = Noun("lease", "Addresses that are given out, in pairs: device even, VM odd right above.")
 

@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from controller.cli import logins
+from controller.cli.cells import plain
 from controller.cli.client import controller_url
 from controller.cli.failures import Failure
 from controller.cli.grants import Issuer
 from controller.cli.logins import Login
-from controller.cli.output import done, plain
+from controller.cli.output import done
 
 IssuerUrl = Annotated[
     str, typer.Option("--issuer", metavar="URL", envvar="WEFT_OIDC_ISSUER", help="Who knows you: an issuer's URL.")

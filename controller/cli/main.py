@@ -34,7 +34,7 @@ from controller.cli import (
 )
 from controller.cli.doctor import doctor
 from controller.cli.login import login, logout
-from controller.cli.noun import Format, Noun, Url, set_session
+from controller.cli.noun import Colours, Format, Noun, Url, set_session
 from controller.cli.session import begin
 
 app = Noun(
@@ -84,10 +84,10 @@ app.verb("doctor", "weft doctor\nweft doctor --output json")(doctor)
 
 
 @app.callback()
-def options(url: Url = None, output: Format = None) -> None:
+def options(url: Url = None, output: Format = None, color: Colours = None) -> None:
     """Options that hold for every command; they may also stand after it."""
     begin()
-    set_session(url, output)
+    set_session(url, output, color)
 
 
 def run(arguments: Sequence[str]) -> int:

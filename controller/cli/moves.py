@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import OfCloudlet
+from controller.cli.cells import Prose, at, plain, prose, state, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.failures import CheckFailed
 from controller.cli.noun import Noun
-from controller.cli.output import at, card, console, done, emit, plain, rows, say, table, when
-from controller.cli.session import session
+from controller.cli.output import card, done, emit, rows, say, table, when
+from controller.cli.session import Color, session
 from controller.cli.sizes import size
 
 app = Noun("move", "VMs on their way from one cloudlet to another.")
@@ -25,11 +26,11 @@ COLUMNS = [
     ("VM", at("vm")),
     ("FROM", at("source")),
     ("TO", at("destination")),
-    ("STATE", at("state")),
+    ("STATE", state("state")),
     ("STEP", at("step")),
     ("TOOK", lambda row: _took(row.get("seconds"))),
     ("STARTED", when("created_at")),
-    ("WHY", at("reason")),
+    ("WHY", prose("reason")),
 ]
 DETAILS = [
     *COLUMNS,
@@ -128,7 +129,8 @@ def finish(name: Move) -> None:
 def print_steps(move: Row) -> None:
     """A line for every step."""
     lines = [
-        [_name(step), step["state"], _took(step["seconds"]), *_copied(step), step["detail"]] for step in move["steps"]
+        [_name(step), toned(step["state"]), _took(step["seconds"]), *_copied(step), Prose(step["detail"] or "")]
+        for step in move["steps"]
     ]
     table(["STEP", "STATE", "TOOK", "COPIED", "ON THE WIRE", "PAUSE", "WHAT"], lines)
 
@@ -180,6 +182,7 @@ def _lines(move: Row, told: set[str]) -> None:
 
 def _bar(api: Client, name: str) -> Row:
     """A bar that grows with every step, and within those that copy."""
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     move: Row = {}
@@ -189,7 +192,7 @@ def _bar(api: Client, name: str) -> Row:
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console(), transient=True) as progress:
+    with Progress(*columns, console=Console(no_color=session.color is Color.NEVER), transient=True) as progress:
         task = progress.add_task(name, total=1.0)
         for _, data in api.events(path("moves", name), None):
             move = json.loads(data)

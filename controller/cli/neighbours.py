@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import Cloudlet
+from controller.cli.cells import Row, at, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.failures import WrongUsage
 from controller.cli.noun import Noun
-from controller.cli.output import Row, at, emit, milliseconds, rows, say, table, when
+from controller.cli.output import emit, milliseconds, rows, say, table, when
 from controller.cli.session import session
 
 app = Noun("neighbour", "Round trips between cloudlets, and who is a place to move to.")
@@ -45,9 +46,9 @@ def loss(row: Row) -> str:
     return f"{100 * value:.0f} %" if isinstance(value, int | float) else "-"
 
 
-def state(row: Row) -> str:
+def state(row: Row) -> object:
     """In a word."""
-    return "stale" if row.get("stale") else "possible" if row.get("possible") else "far"
+    return toned("stale" if row.get("stale") else "possible" if row.get("possible") else "far")
 
 
 MEASURED = [
@@ -142,7 +143,7 @@ def matrix(
         say(f"{len(known)} cloudlets are too many for a table: try --vcp, --csv, or --output json")
     else:
         lines = [[one, *(_cell(medians, one, other) for other in known)] for one in known]
-        table(["", *known], lines)
+        table(["FROM", *known], lines)
 
 
 @app.verb("bandwidth", "weft neighbour bandwidth\nweft neighbour bandwidth c1")

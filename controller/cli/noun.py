@@ -5,14 +5,14 @@ import functools
 import inspect
 import json
 import os
-import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from controller.cli.failures import Failure, Refused
-from controller.cli.session import Output, session
+from controller.cli.output import complain
+from controller.cli.session import Color, Output, session
 
 Url = Annotated[
     str | None,
@@ -22,12 +22,19 @@ Format = Annotated[
     Output | None,
     typer.Option("--output", "-o", help="A table for people or JSON for programs."),
 ]
+Colours = Annotated[
+    Color | None,
+    typer.Option("--color", help="Colours; auto: on a terminal, unless NO_COLOR is set. [default: auto]"),
+]
+OPTIONS = {"url": Url, "output": Format, "color": Colours}
+"""Options of every command."""
 
 
-def set_session(url: str | None, output: Output | None) -> None:
-    """What was said last holds."""
+def set_session(url: str | None, output: Output | None, color: Color | None) -> None:
+    """Take over the options; what was said last holds."""
     session.url = url or session.url
     session.output = output or session.output
+    session.color = color or session.color
 
 
 class Noun(typer.Typer):
@@ -54,20 +61,22 @@ class Noun(typer.Typer):
 
 
 def _command(function: Callable[..., None]) -> Callable[..., None]:
-    """`function` with the two options and with failures turned into exit codes."""
+    """`function` with the options of every command, and with failures turned into exit codes."""
 
     @functools.wraps(function)
-    def run(*args: Any, url: str | None = None, output: Output | None = None, **kwargs: Any) -> None:
-        set_session(url, output)
+    def run(
+        *args: Any, url: str | None = None, output: Output | None = None, color: Color | None = None, **kwargs: Any
+    ) -> None:
+        set_session(url, output, color)
         with_codes(function, *args, **kwargs)
 
     signature = inspect.signature(function)
     extra = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in (("url", Url), ("output", Format))
+        for name, annotation in OPTIONS.items()
     ]
     run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *extra])  # type: ignore[attr-defined]
-    run.__annotations__ = {**function.__annotations__, "url": Url, "output": Format}
+    run.__annotations__ = {**function.__annotations__, **OPTIONS}
     return run
 
 
@@ -78,7 +87,7 @@ def with_codes(function: Callable[..., None], *args: Any, **kwargs: Any) -> None
     except Failure as failure:
         if session.json and isinstance(failure, Refused):
             print(json.dumps(failure.problem, indent=2))
-        print("weft: " + "\n".join(failure.lines), file=sys.stderr)
+        complain(*failure.lines)
         raise typer.Exit(failure.exit_code) from None
     except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError, KeyboardInterrupt):
         raise
@@ -86,5 +95,5 @@ def with_codes(function: Callable[..., None], *args: Any, **kwargs: Any) -> None
         if os.environ.get("WEFT_DEBUG"):
             raise
         said = f"{type(error).__name__}: {error}".splitlines()[0]
-        print(f"weft: this is a defect of weft itself: {said} (WEFT_DEBUG=1 shows where)", file=sys.stderr)
+        complain(f"this is a defect of weft itself: {said} (WEFT_DEBUG=1 shows where)")
         raise typer.Exit(70) from None

@@ -1,48 +1,19 @@
-"""What commands print. The only file that imports Rich; it is imported when there is something to print."""
+"""What commands print: tables, records, sentences, and JSON for programs."""
 
 import json
-import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
 
+from controller.cli import layout, terminal
+from controller.cli.cells import Get, Row, State, Title, Tone, at, plain
 from controller.cli.session import session
 from controller.wire.logs import visible
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-Row = dict[str, Any]
-Column = tuple[str, Callable[[Row], object]]
+Column = tuple[str, Get]
 CONTROLS = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What `json.dumps` leaves of control characters: C1, and those that change the direction of text."""
-
-WIDE = 200
-"""Columns when nobody looks: what is piped is not cut to a terminal's width."""
-
-
-def console() -> "Console":
-    """Standard output, without markup: data is printed as it is."""
-    from rich.console import Console
-
-    width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or WIDE)
-    return Console(markup=False, highlight=False, emoji=False, width=width, soft_wrap=False)
-
-
-def plain(value: object) -> str:
-    """A value as a cell: `-` for nothing, lists with commas, and no control characters (names and texts come from
-    elsewhere, and a terminal obeys some of them)."""
-    if value is None or value == "" or value == []:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple | set | frozenset):
-        return ", ".join(map(plain, value))
-    if isinstance(value, dict):
-        return ", ".join(f"{key}={plain(value[key])}" for key in value) or "-"
-    return visible(str(value))
 
 
 def emit(value: object) -> None:
@@ -62,15 +33,8 @@ def rows(items: Iterable[Row], columns: Sequence[Column], none: str) -> None:
 
 
 def table(titles: Sequence[str], lines: Sequence[Sequence[object]]) -> None:
-    """A compact table; long cells fold."""
-    from rich.table import Table
-
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for title in titles:
-        grid.add_column(title, overflow="fold")
-    for line in lines:
-        grid.add_row(*map(plain, line))
-    console().print(grid)
+    """A table, or what becomes of it where it does not fit (`layout.py`)."""
+    terminal.show(layout.as_table(titles, [[plain(cell) for cell in line] for line in lines], terminal.room()))
 
 
 def card(thing: Row, columns: Sequence[Column]) -> None:
@@ -78,20 +42,32 @@ def card(thing: Row, columns: Sequence[Column]) -> None:
     if session.json:
         emit(thing)
         return
-    from rich.table import Table
-
-    grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    grid.add_column(style="bold")
-    grid.add_column(overflow="fold")
-    for title, get in columns:
-        grid.add_row(title.lower(), plain(get(thing)))
-    console().print(grid)
+    titles = [title.lower() for title, _ in columns]
+    terminal.show(layout.as_record(titles, [plain(get(thing)) for _, get in columns], terminal.room()))
 
 
 def say(*lines: str) -> None:
-    """Sentences, at once: what is followed may be read by a program."""
-    for line in lines:
-        print("\n".join(map(visible, line.split("\n"))), flush=True)
+    """Sentences, at once: what is followed may be read by a program. A sign that one begins with is coloured."""
+    terminal.show(terminal.signed(visible(part)) for line in lines for part in line.split("\n"))
+
+
+def complain(*lines: str) -> None:
+    """Failures, on standard error: the first line with `weft:`, others set in or, of a diff, as they are."""
+    first, *more = [visible(part) for line in lines or ("",) for part in line.split("\n")]
+    terminal.show([(State("weft:", Tone.ALARM), " ", first), *map(terminal.differing, more)], sys.stderr)
+
+
+def difference(text: str) -> None:
+    """A unified diff."""
+    terminal.show(terminal.differing(visible(line)) for line in text.splitlines())
+
+
+def located(place: str, kind: str, message: str, line: str | None = None, column: int = 1) -> None:
+    """Something about a text, on standard error, as compilers do it: file:line:column, the line, and a caret."""
+    tone = Tone.WARNING if kind else Tone.ALARM
+    terminal.show([(Title(place), " ", State(kind, tone), message)], sys.stderr)
+    if line is not None:
+        terminal.show([("  ", line), ("  ", " " * (column - 1), State("^", tone))], sys.stderr)
 
 
 def done(thing: object, *lines: str) -> None:
@@ -102,19 +78,7 @@ def done(thing: object, *lines: str) -> None:
         say(*lines)
 
 
-def at(*keys: str) -> Callable[[Row], object]:
-    """The value below `keys`, None where there is none."""
-
-    def get(row: Row) -> object:
-        value: Any = row
-        for key in keys:
-            value = value.get(key) if isinstance(value, dict) else None
-        return value
-
-    return get
-
-
-def when(*keys: str) -> Callable[[Row], object]:
+def when(*keys: str) -> Get:
     """The time below `keys`, as people say it."""
     get = at(*keys)
     return lambda row: relative(get(row))

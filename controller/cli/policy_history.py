@@ -6,10 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import ConfirmWithin, DryRun
+from controller.cli.cells import at, plain, prose, toned
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.failures import CheckFailed, Refused
-from controller.cli.output import at, emit, plain, rows, say
+from controller.cli.output import difference, emit, rows, say
 from controller.cli.policies import AllowDisconnect, CountConsented, HoldBack, Strict, app, explain
 from controller.cli.policy_plans import print_errors, print_harm, print_steps
 from controller.cli.session import session
@@ -27,6 +28,10 @@ def _state(row: dict[str, Any]) -> str:
     return "withdrawn" if row.get("withdrawn_at") else "in force" if row.get("in_force") else "superseded"
 
 
+def _coloured(row: dict[str, Any]) -> object:
+    return toned(_state(row))
+
+
 def _what(row: dict[str, Any]) -> str | None:
     summary = row.get("summary")
     if summary is None:
@@ -39,11 +44,11 @@ COLUMNS = [
     ("REVISION", at("revision")),
     ("AT (UTC)", lambda row: str(row.get("applied_at"))[:19]),
     ("BY", at("applied_by")),
-    ("STATE", _state),
+    ("STATE", _coloured),
     ("GENERATION", at("generation")),
     ("FILE", at("filename")),
     ("WHAT", _what),
-    ("NOTE", at("note")),
+    ("NOTE", prose("note")),
 ]
 
 
@@ -74,8 +79,10 @@ def diff(before: Revision, after: InForce = None) -> None:
         answer = api.get(path("policy", "diff"), before=before, after=after)
     if session.json:
         emit(answer)
+    elif answer["diff"]:
+        difference(answer["diff"])
     else:
-        say(*(map(plain, answer["diff"].splitlines()) if answer["diff"] else ["the same, word for word"]))
+        say("the same, word for word")
 
 
 @app.verb("rollback", "weft policy rollback\nweft policy rollback 7 --dry-run")

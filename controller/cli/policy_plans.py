@@ -1,10 +1,10 @@
 """How plans, errors and tests of policies are shown."""
 
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from controller.cli.output import plain, say
+from controller.cli.cells import plain
+from controller.cli.output import located, say
 from controller.cli.session import session
 
 Json = dict[str, Any]
@@ -88,6 +88,5 @@ def print_errors(errors: Iterable[Json], text: str, kind: str = "") -> None:
         return
     for error in errors:
         line, column = int(error["line"]), int(error["column"])
-        print(f"{error['file']}:{line}:{column}: {kind}{plain(error['message'])}", file=sys.stderr)
-        if 0 < line <= len(lines):
-            print(f"  {plain(lines[line - 1])}\n  {' ' * (column - 1)}^", file=sys.stderr)
+        shown = plain(lines[line - 1]) if 0 < line <= len(lines) else None
+        located(f"{plain(error['file'])}:{line}:{column}:", kind, plain(error["message"]), shown, column)

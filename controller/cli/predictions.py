@@ -5,10 +5,11 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import Endpoint
+from controller.cli.cells import Prose, Row, at
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.moves import app
-from controller.cli.output import Row, at, emit, milliseconds, rows, say, table, when
+from controller.cli.output import emit, milliseconds, rows, say, table, when
 from controller.cli.session import session
 from controller.cli.sizes import mbits, seconds, size
 from controller.cli.vms import Vm
@@ -39,7 +40,7 @@ COLUMNS = [
     ("RTT", lambda row: milliseconds(row.get("estimate", {}).get("rtt_ms"))),
     ("TAKES", lambda row: seconds(row.get("estimate", {}).get("seconds"))),
     ("MOVE", at("move")),
-    ("REASONS", lambda row: "; ".join(row.get("reasons", []))),
+    ("REASONS", lambda row: Prose("; ".join(row.get("reasons", [])))),
 ]
 
 
@@ -71,7 +72,7 @@ def decisions(
 def _input(name: str, given: Row) -> list[Any]:
     title, show = FIGURES[name]
     value = given.get("value")
-    return [title, "-" if value is None else show(value), given.get("origin")]
+    return [title, "-" if value is None else show(value), Prose(given.get("origin") or "")]
 
 
 def _outcome(estimate: Row) -> list[str]:

@@ -5,10 +5,11 @@ from typing import Annotated
 import typer
 
 from controller.cli.arguments import OfCloudlet
+from controller.cli.cells import Row, at
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.noun import Noun
-from controller.cli.output import Row, at, milliseconds, rows, when
+from controller.cli.output import milliseconds, rows, when
 from controller.cli.sizes import mbits, seconds, size
 
 app = Noun("profile", "What past moves took: predictions of the next ones start from it.")

@@ -1,14 +1,15 @@
 """`weft replica`: the controllers that serve the region together, and which of them leads."""
 
+from controller.cli.cells import at, state
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
-from controller.cli.output import at, rows, when
+from controller.cli.output import rows, when
 
 app = Noun("replica", "Controllers that serve the region together.")
 
 COLUMNS = [
     ("NAME", at("name")),
-    ("ALIVE", at("alive")),
+    ("ALIVE", state("alive")),
     ("LEADS", at("leading")),
     ("AGENTS", at("agents")),
     ("VERSION", at("release")),

@@ -5,16 +5,17 @@ from typing import Annotated
 import typer
 
 from controller.cli.arguments import Device, Endpoint, OfEndpoint
+from controller.cli.cells import Prose, Row, at
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
-from controller.cli.output import Row, at, done, relative, rows, when
+from controller.cli.output import done, relative, rows, when
 
 app = Noun("reservation", "Pairs that are kept for devices about to come.")
 
 
-def _effect(row: Row) -> str:
+def _effect(row: Row) -> object:
     """What is to be known of a reservation of the policy's that has no effect yet."""
-    return "" if row.get("in_force", True) else f"has {row['has']} until its leases end"
+    return None if row.get("in_force", True) else Prose(f"has {row['has']} until its leases end")
 
 
 COLUMNS = [

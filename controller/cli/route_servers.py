@@ -1,23 +1,25 @@
 """Route servers, their BGP sessions and BMP stations, as `weft route servers` shows them."""
 
+from controller.cli.cells import Row, State, Tone, at, prose, state
 from controller.cli.client import Client, path
-from controller.cli.output import Row, at, emit, rows, table
+from controller.cli.output import emit, rows, table
 from controller.cli.session import session
 
 COLUMNS = [
     ("NAME", at("name")),
     ("BGP ADDRESS", at("address")),
-    ("REACHABLE", at("reachable")),
-    ("IN STEP", at("in_step")),
+    ("REACHABLE", state("reachable")),
+    ("IN STEP", state("in_step")),
     ("GENERATION", at("generation")),
     ("VERSION", at("status", "version")),
     ("SESSIONS", lambda row: f"{sum(map(_up, row.get('sessions') or []))} of {len(row.get('sessions') or [])} up"),
-    ("ERROR", at("error")),
+    ("ERROR", prose("error")),
 ]
 SESSIONS = ["SERVER", "PEER", "ADDRESS", "STATE", "IN", "OUT", "QUARANTINED", "LAST ERROR"]
-KEYS = ["peer", "address", "state", "prefixes_in", "prefixes_out", "quarantined", "last_error"]
+KEYS = {key: at(key) for key in ("peer", "address", "state", "prefixes_in", "prefixes_out", "quarantined")}
+KEYS |= {"last_error": prose("last_error")}
 STATIONS = ["SERVER", "BMP STATION", "STATE", "MESSAGES", "BACKLOG", "CUT OFF", "LAST ERROR"]
-STATION_KEYS = ["address", "state", "messages", "backlog", "cut_off", "last_error"]
+STATION_KEYS = [at("address"), state("state"), *map(at, ("messages", "backlog", "cut_off")), prose("last_error")]
 
 
 def show_route_servers() -> bool:
@@ -28,8 +30,8 @@ def show_route_servers() -> bool:
         emit(found)
     else:
         rows(found, COLUMNS, "no route servers are configured")
-        sessions = [[server["name"], *map(s.get, KEYS)] for server in found for s in server.get("sessions") or []]
-        stations = [[server["name"], *map(s.get, STATION_KEYS)] for server in found for s in _stations(server)]
+        sessions = [[server["name"], *_session(s)] for server in found for s in server.get("sessions") or []]
+        stations = [[server["name"], *_station(s)] for server in found for s in _stations(server)]
         for heads, lines in ((SESSIONS, sessions), (STATIONS, stations)):
             if lines:
                 print()
@@ -39,6 +41,15 @@ def show_route_servers() -> bool:
 
 def _stations(server: Row) -> list[Row]:
     return (server.get("status") or {}).get("bmp") or []
+
+
+def _session(session: Row) -> list[object]:
+    tone = Tone.GOOD if _up(session) else Tone.ALARM
+    return [State(session["state"], tone) if key == "state" else get(session) for key, get in KEYS.items()]
+
+
+def _station(station: Row) -> list[object]:
+    return [get(station) for get in STATION_KEYS]
 
 
 def _up(session: Row) -> bool:

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import OfEndpoint
+from controller.cli.cells import Row, at, plain, prose, state
 from controller.cli.changes import latest
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.failures import CheckFailed, WrongUsage
 from controller.cli.generations import show_generations
 from controller.cli.noun import Noun
-from controller.cli.output import at, emit, plain, relative, rows, say
+from controller.cli.output import emit, relative, rows, say
 from controller.cli.session import session
 
 app = Noun("route", "The looking glass: route tables of the route servers.")
@@ -66,23 +67,31 @@ class Reason(StrEnum):
     FLOWSPEC = "flowspec"
 
 
+def _label(row: Row) -> object:
+    """The MPLS label or label block, or the VNI, of a route."""
+    details = row.get("details") or {}
+    if "label_base" in details:
+        return f"{details['label_base']}-{details['label_base'] + max(details['size'], 1) - 1}"
+    return details.get("label", details.get("vni"))
+
+
 COMMON = [
     ("SERVER", at("route_server")),
     ("NLRI", at("nlri")),
     ("ENDPOINT", at("endpoint")),
     ("FROM", at("peer")),
 ]
+REACH = [("RT", at("rts")), ("NEXT HOP", at("next_hop")), ("LABEL", _label)]
 COLUMNS = {
-    Table.ADJ_IN: [*COMMON, ("RT", at("rts")), ("NEXT HOP", at("next_hop"))],
-    Table.QUARANTINE: [*COMMON, ("RT", at("rts")), ("REASON", at("reason"))],
-    Table.POOLS: [("VCP", at("pool")), *COMMON, ("RT", at("rts")), ("NEXT HOP", at("next_hop"))],
+    Table.ADJ_IN: [*COMMON, *REACH],
+    Table.QUARANTINE: [*COMMON, ("RT", at("rts")), ("REASON", prose("reason"))],
+    Table.POOLS: [("VCP", at("pool")), *COMMON, *REACH],
     Table.ADJ_OUT: [
         *COMMON,
         ("TO", at("to")),
-        ("RT", at("rts")),
-        ("NEXT HOP", at("next_hop")),
-        ("WITHHELD", at("withheld")),
-        ("HELD BACK", at("held", "verdict")),
+        *REACH,
+        ("WITHHELD", state("withheld")),
+        ("HELD BACK", state("held", "verdict")),
     ],
 }
 

@@ -11,12 +11,21 @@ class Output(StrEnum):
     JSON = "json"
 
 
+class Color(StrEnum):
+    """Colours: as the terminal and its environment are, or in any case, or not at all."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 @dataclass
 class Session:
     """Set by the options before a command runs; options after the command win over those before it."""
 
     url: str | None = None
     output: Output = Output.TABLE
+    color: Color = Color.AUTO
 
     @property
     def json(self) -> bool:
@@ -29,4 +38,4 @@ session = Session()
 
 def begin() -> None:
     """Forget what an earlier run set."""
-    session.url, session.output = None, Output.TABLE
+    session.url, session.output, session.color = None, Output.TABLE, Color.AUTO

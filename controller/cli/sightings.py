@@ -5,10 +5,11 @@ from typing import Annotated
 import typer
 
 from controller.cli.arguments import OfEndpoint
+from controller.cli.cells import at
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.noun import Noun
-from controller.cli.output import at, rows, when
+from controller.cli.output import rows, when
 
 app = Noun("sighting", "Where devices were seen, and where they are taken to be.")
 

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from controller.cli.arguments import NewName
+from controller.cli.cells import at, state
 from controller.cli.client import Client, path
 from controller.cli.failures import WrongUsage
 from controller.cli.noun import Noun
-from controller.cli.output import at, done, rows, when
+from controller.cli.output import done, rows, when
 from controller.core.roles import Role
 
 app = Noun("token", "API tokens of people and programs.")
@@ -19,7 +20,7 @@ COLUMNS = [
     ("NAME", at("name")),
     ("ROLE", at("role")),
     ("TENANT", at("tenant")),
-    ("STATE", at("state")),
+    ("STATE", state("state")),
     ("EXPIRES", when("expires_at")),
     ("REVOKED", when("revoked_at")),
 ]

@@ -7,16 +7,17 @@ from typing import Annotated
 import typer
 
 from controller.cli.arguments import Cloudlet
+from controller.cli.cells import Row, State, Tone, at, prose, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.noun import Noun
-from controller.cli.output import Row, at, card, rows, when
+from controller.cli.output import card, rows, when
 from controller.cli.sizes import size
 
 app = Noun("tunnel", "Encrypted tunnels between cloudlets, as each end last said.")
 
 
-class State(StrEnum):
+class Condition(StrEnum):
     """Of a tunnel."""
 
     UP = "up"
@@ -30,9 +31,10 @@ def amount(key: str) -> Callable[[Row], object]:
     return lambda row: size(get(row))
 
 
-def state(row: Row) -> str:
+def state(row: Row) -> object:
     """In a word; one that is missing for too long is shouted."""
-    return str(row.get("state")).upper() if row.get("alarm") else str(row.get("state"))
+    text = str(row.get("state"))
+    return State(text.upper(), Tone.ALARM) if row.get("alarm") else toned(text)
 
 
 def dropped(row: Row) -> str:
@@ -50,7 +52,7 @@ COLUMNS = [
     ("IN", amount("bytes_in")),
     ("OUT", amount("bytes_out")),
     ("DROPPED", dropped),
-    ("WHY", at("why")),
+    ("WHY", prose("why")),
 ]
 CARD = [
     ("CLOUDLET", at("cloudlet")),
@@ -60,7 +62,7 @@ CARD = [
     ("STATE", state),
     ("SINCE", when("since")),
     ("MISSING SINCE", when("alarm")),
-    ("WHY", at("why")),
+    ("WHY", prose("why")),
     ("IKE", at("ike")),
     ("ESP", at("esp")),
     ("KEYS MADE", when("keyed_at")),
@@ -78,7 +80,7 @@ def list_(
         str | None,
         typer.Argument(metavar="[CLOUDLET]", help="Only what this one says.", autocompletion=names("cloudlets")),
     ] = None,
-    state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
+    state: Annotated[Condition | None, typer.Option(help="Only those in this state.")] = None,
     alarm: Annotated[bool, typer.Option("--alarm", help="Only those that are missing for too long.")] = False,
 ) -> None:
     """All tunnels, each end's word on its own line."""

@@ -5,10 +5,11 @@ from typing import Annotated
 import typer
 
 from controller.cli.arguments import ConfirmWithin, DryRun, Endpoint, NewName, Vcp
+from controller.cli.cells import at, prose
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
-from controller.cli.output import at, card, done, rows
+from controller.cli.output import card, done, rows
 from controller.wire.flavours import Flavour
 
 app = Noun("vcp", "Virtual Cloud Pools: whose LANs are joined.")
@@ -18,7 +19,7 @@ COLUMNS = [
     ("FLAVOUR", at("flavour")),
     ("MEMBERS", at("members")),
     ("BY POLICY", at("managed_by_policy")),
-    ("DESCRIPTION", at("description")),
+    ("DESCRIPTION", prose("description")),
 ]
 
 

@@ -5,19 +5,21 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import NewName, OfCloudlet, OfEndpoint
+from controller.cli.cells import Row, State, Tone, at, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.failures import WrongUsage
 from controller.cli.noun import Noun
-from controller.cli.output import Row, at, card, done, rows, when
+from controller.cli.output import card, done, rows, when
 from controller.cli.sizes import in_bytes, size
 
 app = Noun("vm", "VMs: each works for one device, and follows it from cloudlet to cloudlet.")
 
 
-def _condition(row: Row) -> str:
+def _condition(row: Row) -> object:
     """One that nobody has stopped does not look like one that somebody has."""
-    return f"{row.get('condition', '-')}{', by itself' if row.get('ended') else ''}"
+    said = toned(str(row.get("condition", "-")))
+    return State(f"{said}, by itself", Tone.ALARM) if row.get("ended") else said
 
 
 COLUMNS = [

@@ -1,9 +1,13 @@
 """A controller made of canned answers, and `weft` as a shell would call it."""
 
+import io
 import json
+import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -85,3 +89,26 @@ def weft(capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
 
 
 Weft = Callable[..., Result]
+
+
+class Terminal(io.StringIO):
+    """A terminal of 80 columns that shows colours, and what it was sent."""
+
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def lines(self) -> list[str]:
+        """What is to be read."""
+        return re.sub("\x1b\\[[0-9;]*m", "", self.getvalue()).splitlines()
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    made = Terminal()
+    monkeypatch.setattr("controller.cli.terminal.sys", SimpleNamespace(stdout=made, stderr=sys.stderr))
+    return made

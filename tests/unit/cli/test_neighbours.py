@@ -66,7 +66,8 @@ def test_matrix(controller: Controller, weft: Weft) -> None:
     controller.answers["GET", "/api/v1/neighbours/matrix"] = MATRIX
     lines = [line.split() for line in weft("neighbour", "matrix", "--vcp", "blue").out.splitlines()]
     assert controller.last.url.params["vcp"] == "blue"
-    assert lines == [["c1", "c2", "c3"], ["c1", ".", "10.25", "lost"], ["c2", "10.50", ".", "-"], ["c3", "-", "-", "."]]
+    assert lines[0] == ["FROM", "c1", "c2", "c3"]
+    assert lines[1:] == [["c1", ".", "10.25", "lost"], ["c2", "10.50", ".", "-"], ["c3", "-", "-", "."]]
     assert weft("neighbour", "matrix", "--csv").out == "cloudlet,c1,c2,c3\nc1,,10.25,\nc2,10.50,,\nc3,,,\n"
     assert weft("neighbour", "matrix", "-o", "json").json == MATRIX
     many = {"cloudlets": [f"c{n}" for n in range(99)], "median_ms": MATRIX["median_ms"]}

@@ -1,0 +1,113 @@
+"""Cells of tables, by what may be done with them: folded between words, folded between items, coloured."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, Self
+
+from controller.wire.logs import visible
+
+Row = dict[str, Any]
+Get = Callable[[Row], object]
+NOTHING = "-"
+
+
+class Tone(StrEnum):
+    """How a state is coloured."""
+
+    GOOD = "good"
+    WARNING = "warning"
+    ALARM = "alarm"
+
+
+class Prose(str):
+    """A text for people, which may be folded between words."""
+
+    __slots__ = ()
+
+
+class Items(str):
+    """Several values with commas, which may be folded between them."""
+
+    __slots__ = ()
+
+
+class Title(str):
+    """The name of a column."""
+
+    __slots__ = ()
+
+
+class State(str):
+    """A state or a sign in a word; `tone` is None for one that is neither good nor bad."""
+
+    tone: Tone | None
+
+    def __new__(cls, text: str, tone: Tone | None = None) -> Self:
+        made = super().__new__(cls, text)
+        made.tone = tone
+        return made
+
+
+TONES = (
+    dict.fromkeys(("✓", "+", "yes", "up", "active", "good", "given", "running", "established", "monitoring"), Tone.GOOD)
+    | dict.fromkeys(("in force", "confirmed", "done", "passed", "possible"), Tone.GOOD)
+    | dict.fromkeys(("~", "!", "connecting", "waiting", "copying", "invited", "pending", "draining"), Tone.WARNING)
+    | dict.fromkeys(("on-trial", "not yet", "stale", "starting", "stopping", "paused", "moving"), Tone.WARNING)
+    | dict.fromkeys(("undoing", "suspected", "unknown", "given up"), Tone.WARNING)
+    | dict.fromkeys(("✗", "-", "no", "down", "revoked", "expired", "withdrawn", "rolled-back", "failed"), Tone.ALARM)
+    | dict.fromkeys(("wrong", "refused", "undone", "stopped", "gone", "unresponsive", "poison"), Tone.ALARM)
+)
+"""Signs (of checks and of diffs), and states of all nouns."""
+
+
+def plain(value: object) -> str:
+    """A value as a cell: `-` for nothing, lists with commas, and no control characters (names and texts come from
+    elsewhere, and a terminal obeys some of them). What a cell may be done with stays."""
+    match value:
+        case None | "" | []:
+            return NOTHING
+        case bool():
+            return "yes" if value else "no"
+        case list() | tuple() | set() | frozenset():
+            return Items(", ".join(map(plain, value)))
+        case dict():
+            return Items(", ".join(f"{key}={plain(value[key])}" for key in value) or NOTHING)
+        case State():
+            return State(visible(value), value.tone)
+        case Prose() | Items():
+            return type(value)(visible(value))
+    return visible(str(value))
+
+
+def toned(text: str) -> State:
+    """A state or a sign in its colour: ✓ ✗ · for checks, + - ~ for differences, ! for what is to be looked at."""
+    return State(text, TONES.get(text))
+
+
+def at(*keys: str) -> Get:
+    """The value below `keys`, None where there is none."""
+
+    def get(row: Row) -> object:
+        value: Any = row
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    return get
+
+
+def prose(*keys: str) -> Get:
+    """The text for people below `keys`."""
+    get = at(*keys)
+    return lambda row: None if get(row) is None else Prose(get(row))
+
+
+def state(*keys: str) -> Get:
+    """The state below `keys`, in its colour: also of what is to be so (`yes`) and is not (`no`)."""
+    get = at(*keys)
+
+    def coloured(row: Row) -> object:
+        value = get(row)
+        return value if value is None else toned(plain(value))
+
+    return coloured

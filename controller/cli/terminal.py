@@ -1,0 +1,79 @@
+"""The terminal that `weft` prints to, if it is one: how wide it is, and whether it shows colours. With the bar of
+`moves.py` all that imports Rich, which takes its time, so that only what needs it does."""
+
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from controller.cli.cells import State, Title, Tone, toned
+from controller.cli.session import Color, session
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+COLOURS = {Tone.GOOD: "green", Tone.WARNING: "yellow", Tone.ALARM: "bold red"}
+SIGNED = re.compile("( *)([✓✗·+~!-]) ")
+"""The beginning of a line that says by a sign how something is, or what becomes of it."""
+
+
+def room() -> int | None:
+    """Columns of the terminal; None where there is none: what is piped is as wide as it is."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def width_of(text: str) -> int:
+    """Columns that a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def console(stream: TextIO) -> "Console | None":
+    """Where to paint; None where colours are not wanted: `--color`, else no terminal, NO_COLOR, or TERM=dumb."""
+    if session.color is Color.NEVER or (session.color is Color.AUTO and not stream.isatty()):
+        return None
+    from rich.console import Console as Painter
+
+    if session.color is Color.ALWAYS:
+        return Painter(file=stream, force_terminal=True, color_system="standard", no_color=False, highlight=False)
+    found = Painter(file=stream, highlight=False)
+    return found if found.color_system and not found.no_color else None
+
+
+def show(lines: Iterable[Sequence[str]], stream: TextIO | None = None) -> None:
+    """Print lines of cells at once: what is followed may be read by a program."""
+    to = stream or sys.stdout
+    painter = console(to)
+    if painter is None:
+        to.writelines("".join(line) + "\n" for line in lines)
+    else:
+        from rich.text import Text
+
+        with painter.capture() as painted:  # it would take a reader that is gone for its own affair
+            for line in lines:
+                painter.print(Text.assemble(*((cell, _style(cell)) for cell in line)), soft_wrap=True)
+        to.write(painted.get())
+    to.flush()
+
+
+def signed(line: str) -> list[str]:
+    """A sentence, with the sign that it begins with in its colour."""
+    found = SIGNED.match(line)
+    return [line] if found is None else [found[1], toned(found[2]), line[found.end(2) :]]
+
+
+def differing(line: str) -> list[str]:
+    """A line of a unified diff."""
+    if line.startswith(("+++", "---", "@@")):
+        return [Title(line)]
+    return [State(line, toned(line[:1]).tone)] if line[:1] in ("+", "-") else [line]
+
+
+def _style(cell: str) -> str:
+    if isinstance(cell, Title):
+        return "bold"
+    return COLOURS.get(cell.tone, "") if isinstance(cell, State) and cell.tone else ""
