@@ -1,6 +1,7 @@
 """The controller's REST API as the commands use it. With `transport.py` and `grants.py` the only files that import
 httpx."""
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,12 +46,42 @@ def _token(url: str) -> str:
     """What WEFT_TOKEN_FILE has in it, else WEFT_TOKEN, else that of whoever is logged in there; empty if nobody is.
     Raises WrongUsage."""
     if not (file := os.environ.get("WEFT_TOKEN_FILE")):
-        return os.environ.get("WEFT_TOKEN", "") or logins.token(url)
+        return _sendable("WEFT_TOKEN", os.environ.get("WEFT_TOKEN", "")) or logins.token(url)
     try:
-        return Path(file).read_text(encoding="ascii").strip()
+        return _sendable("WEFT_TOKEN_FILE", Path(file).read_text(encoding="ascii"))
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise WrongUsage(f"WEFT_TOKEN_FILE: cannot read {file}: {reason}") from None
+
+
+def _sendable(where: str, text: str) -> str:
+    """A token as a header can have it; the message does not repeat the secret. Raises WrongUsage."""
+    token = text.strip()
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        raise WrongUsage(f"{where}: this is no token: a token is one word of ASCII characters")
+    return token
+
+
+class Document(Json):
+    """A part of an answer. One that lacks what Weft's have comes from something else, or from another release."""
+
+    def __init__(self, source: str, content: Json) -> None:
+        super().__init__(content)
+        self._source = source
+
+    def __missing__(self, key: str) -> Any:
+        raise Unreachable(f"{self._source} answered without {key!r}: is it Weft, and of this release?")
+
+
+def document(text: str, source: str) -> Document:
+    """Read a JSON object that `source` gave. Raises Unreachable."""
+    try:
+        found = json.loads(text, object_hook=lambda content: Document(source, content))
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, Document):
+        raise Unreachable(f"{source} answered with something that is not JSON of Weft: is it Weft?")
+    return found
 
 
 class Client:
@@ -96,6 +127,8 @@ class Client:
             self._http.stream("GET", path, params=query, headers={"Accept": "text/plain"}) as response,
         ):
             self._check(response)
+            if not response.headers.get("Content-Type", "").startswith("text/plain"):
+                raise Unreachable(f"{self.url}{path} answered with something that is not plain text: is it Weft?")
             yield from response.iter_text()
 
     def items(self, path: str, limit: int | None = None, **params: object) -> Iterator[Json]:
@@ -103,7 +136,7 @@ class Client:
         cursor, left = None, limit
         while True:
             page = self._send("GET", path, {**params, "cursor": cursor, "limit": min(left or PAGE, PAGE)})
-            for item in page["items"]:
+            for item in self._listed(page):
                 yield item
                 left = None if left is None else left - 1
             cursor = page.get("next")
@@ -114,7 +147,7 @@ class Client:
         """Past events in their order, page by page."""
         while True:
             page = self._send("GET", path, {"after": after, "limit": PAGE})
-            yield from page["items"]
+            yield from self._listed(page)
             after = page["next"]
             if not after:
                 return
@@ -136,8 +169,8 @@ class Client:
         """A removal."""
         return self._send("DELETE", path, params)
 
-    def events(self, path: str, last_id: str | None, **params: object) -> Iterator[tuple[str, str]]:
-        """Server-sent events as (id, data), until the controller ends the stream."""
+    def events(self, path: str, last_id: str | None, **params: object) -> Iterator[tuple[str, Document]]:
+        """Server-sent events as (id, document), until the controller ends the stream."""
         from httpx_sse import SSEError, connect_sse
 
         headers = {"Last-Event-ID": last_id} if last_id else {}
@@ -156,21 +189,27 @@ class Client:
             try:
                 for event in source.iter_sse():
                     if event.data:  # a comment, sent to keep the line open, has none
-                        yield event.id, event.data
+                        yield event.id, document(event.data, self.url)
             except SSEError as error:
                 raise Unreachable(f"{self.url} did not answer with an event stream: {error}") from None
 
     def _send(self, method: str, path: str, params: dict[str, object], **content: Any) -> Any:
         query = {name: _text(value) for name, value in params.items() if value is not None}
         with self._failures():
-            response = self._http.request(method, path, params=query, **content)
-            self._check(response)
-            if not response.content:
-                return None
             try:
-                return response.json()
-            except ValueError:
-                raise Unreachable(f"{self.url} answered {path} with something that is not JSON: is it Weft?") from None
+                request = self._http.build_request(method, path, params=query, **content)
+            except ValueError as error:
+                raise WrongUsage(f"{method} {path} cannot be written as JSON: {error}") from None
+            response = self._http.send(request)
+            self._check(response)
+            session.source = self.url
+            return document(response.text if response.content else "{}", f"{self.url}{path}")
+
+    def _listed(self, page: Json) -> list[Json]:
+        items = page["items"]
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise Unreachable(f"{self.url} answered with something else than a list: is it Weft, and of this release?")
+        return items
 
     def _check(self, response: httpx.Response) -> None:
         if response.is_success:

@@ -22,11 +22,12 @@ COLUMNS = [
     ("SUBJECT", at("subject")),
     ("WHAT", prose("text")),
 ]
+Limit = Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many.")]
 After = Annotated[str | None, typer.Option(metavar="ID", help="Only what came after this event.")]
 
 
 @app.verb("list", "weft event list\nweft event list --after 120 --limit 20")
-def list_(after: After = None, limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100) -> None:
+def list_(after: After = None, limit: Limit = 100) -> None:
     """The latest events, or the first after another one."""
     with Client() as api:
         found = api.events_kept(path("events"), after)
@@ -37,8 +38,7 @@ def list_(after: After = None, limit: Annotated[int, typer.Option(min=1, help="A
 def follow(after: After = None) -> None:
     """Events as they happen, until Ctrl-C. With JSON, one document a line."""
     with Client() as api:
-        for number, data in api.events(path("events"), after):
-            event = json.loads(data)
+        for number, event in api.events(path("events"), after):
             if session.json:
                 print(json.dumps(event, ensure_ascii=False), flush=True)
             else:

@@ -2,6 +2,23 @@
 
 from collections.abc import Sequence
 
+DEFECT = 70
+"""Exit code: a defect of weft itself (sysexits.h: EX_SOFTWARE)."""
+
+UNTOLD = 74
+"""Exit code: what was asked for cannot be written, since a disk is full, say (EX_IOERR)."""
+
+INTERRUPTED = 130
+"""Exit code: Ctrl-C, as a shell tells it."""
+
+UNHEARD = 141
+"""Exit code: whatever reads standard output has gone (`| head`), as a shell tells it of others."""
+
+
+def untold(error: OSError) -> str:
+    """Say that something cannot be read or written."""
+    return f"cannot read or write{f' {error.filename}' if error.filename else ''}: {error.strerror or error}"
+
 
 class Failure(Exception):  # noqa: N818 - not every one is an error
     """A message for people, line by line, and an exit code."""

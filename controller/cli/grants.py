@@ -37,7 +37,10 @@ class Issuer:
     """One conversation with it, as `client`, a public client. Raises Failure."""
 
     def __init__(self, url: str, client: str) -> None:
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError as error:
+            raise WrongUsage(f"{url!r} is no issuer's URL: {error}") from None
         if parts.scheme != "https" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
             raise WrongUsage(f"{url!r} is no issuer's URL: it begins with https://")
         self._client = client

@@ -103,7 +103,10 @@ def execute(
     except LabError as error:
         raise WrongUsage(str(error)) from None
     sys.stdout.flush()
-    os.execvp(argv[0], argv)
+    try:
+        os.execvp(argv[0], argv)
+    except (OSError, ValueError) as error:
+        raise Failure(f"cannot run {argv[0]}: {error}") from None
 
 
 def _lab() -> "type[Region]":

@@ -36,7 +36,11 @@ class Login:
         if token.count(".") != 2:
             raise Failure(f"{issuer} gives no JSON Web Token")
         refresh = said.get("refresh_token", before.refresh if before else None)
-        return cls(issuer, client, token, time.time() + float(said.get("expires_in", 300)), refresh)
+        try:
+            seconds = float(said.get("expires_in", 300))
+        except (TypeError, ValueError):
+            raise Failure(f"{issuer} does not say in seconds how long its token is good for") from None
+        return cls(issuer, client, token, time.time() + seconds, refresh)
 
 
 def token(url: str) -> str:

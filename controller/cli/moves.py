@@ -151,8 +151,7 @@ def _follow(api: Client, name: str) -> None:
     move: Row = {}
     if session.json or not sys.stdout.isatty():
         told: set[str] = set()
-        for _, data in api.events(path("moves", name), None):
-            move = json.loads(data)
+        for _, move in api.events(path("moves", name), None):
             if session.json:
                 print(json.dumps(move, ensure_ascii=False), flush=True)
             else:
@@ -194,8 +193,7 @@ def _bar(api: Client, name: str) -> Row:
     )
     with Progress(*columns, console=Console(no_color=session.color is Color.NEVER), transient=True) as progress:
         task = progress.add_task(name, total=1.0)
-        for _, data in api.events(path("moves", name), None):
-            move = json.loads(data)
+        for _, move in api.events(path("moves", name), None):
             doing = f"{move['vm']} {move['source']} → {move['destination']}: {move['state']}, {move['step']}"
             progress.update(task, description=plain(doing), completed=_share(move))
     print_steps(move) if move else None

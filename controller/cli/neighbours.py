@@ -168,7 +168,10 @@ def _number(median: float | None) -> str:
 def _moment(text: str) -> str:
     """`2h` or an ISO 8601 time, as the controller takes it."""
     if ago := re.fullmatch(r"(\d{1,6})\s*(s|min|m|h|d)", text.strip()):
-        return (datetime.now(UTC) - timedelta(seconds=int(ago[1]) * UNITS[ago[2]])).isoformat()
+        try:
+            return (datetime.now(UTC) - timedelta(seconds=int(ago[1]) * UNITS[ago[2]])).isoformat()
+        except OverflowError:
+            raise WrongUsage(f"--since {text!r}: that is before the year 1") from None
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:

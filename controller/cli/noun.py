@@ -1,17 +1,16 @@
-"""A noun of the command line. Every command of it takes `--url` and `--output`, and ends with a code that means
-something; the commands themselves only call, print, and raise Failure."""
+"""A noun of the command line. Every command of it takes `--url`, `--output` and `--color`, and ends with a code that
+means something; the commands themselves only call, print, and raise Failure."""
 
 import functools
 import inspect
-import json
 import os
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
-from controller.cli.failures import Failure, Refused
-from controller.cli.output import complain
+from controller.cli.failures import DEFECT, UNTOLD, Failure, Refused, Unreachable, untold
+from controller.cli.output import complain, emit
 from controller.cli.session import Color, Output, session
 
 Url = Annotated[
@@ -86,14 +85,26 @@ def with_codes(function: Callable[..., None], *args: Any, **kwargs: Any) -> None
         function(*args, **kwargs)
     except Failure as failure:
         if session.json and isinstance(failure, Refused):
-            print(json.dumps(failure.problem, indent=2))
+            emit(failure.problem)
         complain(*failure.lines)
         raise typer.Exit(failure.exit_code) from None
     except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError, KeyboardInterrupt):
         raise
+    except OSError as error:
+        complain(untold(error))
+        raise typer.Exit(UNTOLD) from None
     except Exception as error:
-        if os.environ.get("WEFT_DEBUG"):
-            raise
-        said = f"{type(error).__name__}: {error}".splitlines()[0]
-        complain(f"this is a defect of weft itself: {said} (WEFT_DEBUG=1 shows where)")
-        raise typer.Exit(70) from None
+        raise _defect(error) from None
+
+
+def _defect(error: Exception) -> Exception:
+    """The end of a command after a defect of ours, in one line; with WEFT_DEBUG, the error itself. What does not fit a
+    part of an answer is put down to the answer."""
+    if os.environ.get("WEFT_DEBUG"):
+        return error
+    said = (f"{type(error).__name__}: {error}".splitlines() or [""])[0]
+    if session.source and isinstance(error, (TypeError, AttributeError, ValueError, IndexError)):
+        complain(f"{session.source} answered with what weft cannot read ({said}): is it Weft, and of this release?")
+        return typer.Exit(Unreachable.exit_code)
+    complain(f"this is a defect of weft itself: {said} (WEFT_DEBUG=1 shows where)")
+    return typer.Exit(DEFECT)

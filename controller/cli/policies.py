@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -234,7 +234,7 @@ def send(
         with Client() as made:
             return send(verb, name, text, api=made, if_match=if_match, **options)
     try:
-        return dict(api.post_yaml(path("policy", verb), text, if_match, filename=name, **options))
+        return cast(Error, api.post_yaml(path("policy", verb), text, if_match, filename=name, **options))
     except Refused as refused:
         explain(refused, name, text)
         raise

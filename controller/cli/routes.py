@@ -238,8 +238,7 @@ def watch(
     asked = {"route_server": route_server, "peer": peer, "endpoint": endpoint, "vcp": vcp}
     asked |= {"prefix": prefix, "mac": mac, "family": family, "rt": rt}
     with Client() as api:
-        for _, data in api.events(path("routes", "watch"), None, **asked):
-            change = json.loads(data)
+        for _, change in api.events(path("routes", "watch"), None, **asked):
             say(json.dumps(change, ensure_ascii=False) if session.json else _change(change))
 
 

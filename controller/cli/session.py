@@ -26,6 +26,8 @@ class Session:
     url: str | None = None
     output: Output = Output.TABLE
     color: Color = Color.AUTO
+    source: str = ""
+    """Whose answer is being worked on; empty before there is one."""
 
     @property
     def json(self) -> bool:
@@ -38,4 +40,4 @@ session = Session()
 
 def begin() -> None:
     """Forget what an earlier run set."""
-    session.url, session.output, session.color = None, Output.TABLE, Color.AUTO
+    session.url, session.output, session.color, session.source = None, Output.TABLE, Color.AUTO, ""

@@ -62,7 +62,8 @@ def add(
         done(answer, f"token {name}, {role}, for {days} days; this is the only time that it is shown:", answer["token"])
         return
     with os.fdopen(file, "w") as secret:
-        secret.write(answer.pop("token") + "\n")
+        secret.write(answer["token"] + "\n")
+    del answer["token"]
     done(answer, f"token {name}, {role}, for {days} days, is in {to}: WEFT_TOKEN_FILE={to} uses it")
 
 
