@@ -34,6 +34,13 @@ def authorise(intent: Intent, plan: Plan) -> None:
         raise conflict(refused, "endpoint")
 
 
+def within_reach(intent: Intent, endpoint: str) -> frozenset[str]:
+    """The cloudlets to which a VM at an endpoint may move by its pools and its tenant, and the one it is at."""
+    own = intent.endpoints[endpoint]
+    others = (intent.endpoints[name] for name in intent.remotes(endpoint))
+    return frozenset({own.cloudlet} | {lan.cloudlet for lan in others if lan.tenant == own.tenant})
+
+
 def cut_off(intent: Intent, endpoint: str) -> str | None:
     """Why no VM can be moved away from an endpoint: it is in no pool. None if it is in one."""
     if intent.pools_of.get(endpoint):

@@ -133,7 +133,8 @@ class Migration:
     new VM takes to be of service. So many moves at a time use a link (from one cloudlet to another) and a cloudlet;
     `downtime_ms` is the pause they aim at, `compression` and `post_copy` what the hypervisor may do for it, and
     `linger_seconds` how long an old address lives on at most, while connections hang on it. A device is taken to be
-    elsewhere once it has been there for `settle_seconds`."""
+    elsewhere once it has been there for `settle_seconds`. `cpu` is what VMs get that do not say otherwise
+    (`core.cpu_choice`)."""
 
     rtt_ms: float = 150.0
     max_rtt_ms: float = 1000.0
@@ -145,6 +146,7 @@ class Migration:
     post_copy: bool = False
     linger_seconds: float = 300.0
     settle_seconds: float = 2.0
+    cpu: str = "host"
 
 
 @dataclass(frozen=True)

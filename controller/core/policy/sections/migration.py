@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from controller.core.cpu_choice import meant
 from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import Migration
 from controller.core.policy.policy import Policy
 
-_AS_THEY_ARE = ("moves_per_link", "moves_per_cloudlet", "downtime_ms", "compression", "post_copy")
+_AS_THEY_ARE = ("moves_per_link", "moves_per_cloudlet", "downtime_ms", "compression", "post_copy", "cpu")
 
 
 def read(data: Mapping[str, Any]) -> Migration:
@@ -17,7 +18,11 @@ def read(data: Mapping[str, Any]) -> Migration:
 
 
 def errors(policy: Policy) -> Iterator[PolicyError]:
-    """Thresholds in the wrong order."""
+    """Thresholds in the wrong order, and a CPU that is a word misspelt rather than a model."""
     migration = policy.rules.migration
     if migration.max_rtt_ms < migration.rtt_ms:
         yield policy.order("migration", "max_rtt_ms", migration.max_rtt_ms, "rtt_ms", migration.rtt_ms)
+    if word := meant(migration.cpu):
+        yield policy.error(
+            ("migration", "cpu"), f"migration.cpu '{migration.cpu}' is no CPU model: did you mean '{word}'?", word
+        )
