@@ -28,6 +28,7 @@ from controller.core.saga import (
     revocable,
 )
 from controller.core.saga.steps import Side
+from controller.core.understood import understood
 from controller.db import events, moves, names, platforms, sightings, vms
 from controller.db.base import now
 from controller.db.engine import Database
@@ -145,12 +146,11 @@ class Moves:
         async with self._database.read() as session:
             rows = await moves.at(session, cloudlet)
             turning = await machines.turning(session, self._changes.intent, cloudlet)
-            compares = await platforms.compares(session, cloudlet)
+            told = await platforms.told(session, cloudlet)
         found = [wanted for row in rows if (wanted := order(row.kept, _side(row, cloudlet)))]
-        found = found if compares else [_older(wanted) for wanted in found]
         moving = {wanted.machine.name for wanted in found}
         found += [_turn(row) for row in turning if row.name not in moving]
-        return Orders(cloudlet=cloudlet, orders=found)
+        return Orders(cloudlet=cloudlet, orders=list(understood(found, told)))
 
     async def report(self, cloudlet: str, report: MoveReport) -> None:
         """Takes in what an agent says; returns when it is committed. Raises Refused if an order that is to begin is not
@@ -180,6 +180,8 @@ class Moves:
 
         await self._database.transact(work)
         self._after(*touched)
+        if report.platforms is not None:
+            self._turned([cloudlet])  # it may understand what it did not, or give machines a CPU that it could not
         for progress in stale:
             text = f"order {progress.number} of {progress.move}, {progress.act}, is not there any more"
             raise conflict(text, "progress")
@@ -231,12 +233,6 @@ def _side(row: MoveRow, cloudlet: str) -> Side:
 
 def _said(side: Side, progress: Progress) -> Said:
     return Said(side, progress.number, progress.state, progress.detail, progress.figures, progress.target)
-
-
-def _older(wanted: Order) -> Order:
-    """As an agent understands it that knows nothing of platforms: it compares nothing."""
-    target = wanted.target.model_copy(update={"platform": None}) if wanted.target is not None else None
-    return wanted.model_copy(update={"target": target})
 
 
 def _turn(row: VmRow) -> Order:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from controller.core import cpu_choice
 from controller.core.estimates import Estimate, Facts, Profile, estimate, wire_ratio
 from controller.core.intent import Intent
 from controller.core.moves import Relation
@@ -64,10 +65,15 @@ async def predict(
 
 async def unlike(session: AsyncSession, vm: VmRow, between: tuple[str, str]) -> list[str]:
     """Why the VM would not be the same at the other end, by what both agents have told of their hypervisors. Empty if
-    nothing keeps it, or one of them has told nothing."""
+    nothing keeps it, or one of them has told nothing; but a CPU that is settled is given by an agent that says so."""
     machine = vm.made_of
     here, there = [await platforms.of(session, name, machine.driver) for name in between]
-    return differences(machine, here, there, between) if here is not None and there is not None else []
+    why = cpu_choice.refusal(machine.cpu, between[1], there) if machine.cpu is not None else None
+    cannot = [f"CPU: {why}"] if why is not None else []
+    if here is None or there is None:
+        return cannot
+    ours, theirs = (cpu_choice.given(platform, machine.cpu) for platform in (here, there))
+    return [*differences(machine, ours, theirs, between), *cannot]
 
 
 async def learn(

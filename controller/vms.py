@@ -5,8 +5,10 @@ from collections.abc import Callable, Collection
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from controller import vm_cpus
 from controller.bell import Bell
 from controller.core.berths import full
+from controller.core.cpu_choice import BY_POLICY
 from controller.core.intent import Intent
 from controller.core.refusals import conflict, invalid, unknown
 from controller.db import berths, devices, endpoints, events, names
@@ -31,9 +33,9 @@ class Vms:
         self.berths: Callable[[], None] = lambda: None
         """Tells the leader, if that is this controller, that berths are due."""
 
-    async def add(self, machine: Machine, device: str, endpoint: str) -> None:
+    async def add(self, machine: Machine, device: str, endpoint: str, cpu: str = BY_POLICY) -> None:
         """Records a VM for a device, at a LAN; it does not run yet. Whichever of its vNICs asks DHCP from now on gets
-        the odd address above the device's. Raises Refused."""
+        the odd address above the device's. `cpu` is the choice of its CPU. Raises Refused."""
         if machine.macs[0] == machine.macs[1]:
             raise invalid("macs", f"both vNICs have {machine.macs[0]}")
         if endpoint not in self._intent().endpoints:
@@ -44,14 +46,14 @@ class Vms:
             if not await endpoints.there(session, [endpoint]):
                 raise unknown("endpoint", "endpoint", endpoint, self._intent().endpoints)
             await check_free(session, machine, device)
+            await vm_cpus.check(session, self._intent(), cpu, machine.driver, endpoint)
             evpn = self._intent().flavour(endpoint) is Flavour.EVPN
             if evpn and (refused := full(endpoint, await table.count(session, endpoint))):
                 raise conflict(refused, "endpoint")
             await register(session, machine, device)
             await berths.note(session, machine.name)
-            session.add(
-                VmRow(name=machine.name, device=device, endpoint=endpoint, machine=machine.model_dump(mode="json"))
-            )
+            made = machine.model_dump(mode="json")
+            session.add(VmRow(name=machine.name, device=device, endpoint=endpoint, machine=made, cpu=cpu))
             text = f"VM {machine.name} of {device} was added at {endpoint}"
             await events.add(session, "vm-added", machine.name, text, device=device, endpoint=endpoint)
 
@@ -62,17 +64,24 @@ class Vms:
         self.berths()
         self._bell.ring()
 
-    async def change(self, name: str, check: Check, amend: Callable[[Machine], Machine]) -> None:
-        """Makes another machine of a VM that does not run. Raises Refused."""
+    async def change(
+        self, name: str, check: Check, amend: Callable[[Machine], Machine], cpu: str | None = None
+    ) -> None:
+        """Makes another machine of a VM that does not run; with `cpu`, another choice of its CPU, which is settled when
+        it is started next. Raises Refused."""
         async with self._database.write() as session:
             row = await _idle(session, name, check, "changed")
-            row.machine = amend(row.made_of).model_dump(mode="json")
+            row.machine = amend(row.made_of).model_dump(mode="json", exclude={"cpu"})
+            if cpu is not None:
+                await vm_cpus.check(session, self._intent(), cpu, row.machine["driver"], row.endpoint)
+                row.cpu, row.cpu_settled = cpu, None
             row.revision += 1
             await events.add(session, "vm-changed", name, f"VM {name} was changed")
         self._bell.ring()
 
     async def start(self, name: str, check: Check) -> None:
-        """The agent where the VM is starts it as soon as it can; one that runs goes on. Raises Refused."""
+        """The agent where the VM is starts it as soon as it can; one that runs goes on. Its CPU is settled, unless an
+        earlier start has settled it. Raises Refused."""
         async with self._database.write() as session:
             row = await _there(session, name, check)
             cloudlet = self._cloudlet(row)
@@ -80,6 +89,7 @@ class Vms:
                 return
             if row.condition not in IDLE:
                 raise conflict(f"{name} is {row.condition} at {row.endpoint}, and cannot be started")
+            row.cpu_settled = await vm_cpus.settled(session, self._intent(), row)
             await _ordered(session, row, STARTING, "start")
         self.order(cloudlet)
         self._bell.ring()
@@ -123,7 +133,10 @@ class Vms:
 async def _ordered(session: AsyncSession, row: VmRow, condition: str, what: str) -> None:
     row.condition, row.ended = condition, None
     row.revision += 1
-    await events.add(session, f"vm-{condition}", row.name, f"VM {row.name} is to {what} at {row.endpoint}")
+    text = f"VM {row.name} is to {what} at {row.endpoint}"
+    if what == "start" and row.cpu_settled is not None:
+        text += f" with the CPU {row.cpu_settled}"
+    await events.add(session, f"vm-{condition}", row.name, text)
 
 
 async def refuse_occupied(session: AsyncSession, endpoints: Collection[str]) -> None:

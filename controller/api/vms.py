@@ -15,18 +15,20 @@ from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Mac, Name, NameFilter, NamePath
 from controller.core import machines
+from controller.core.cpu_choice import BY_POLICY
 from controller.core.refusals import invalid
 from controller.db import names
 from controller.db import vms as table
 from controller.db.vms import VmRow
 from controller.region import Region
 from controller.vms import Check
-from controller.wire.machines import MEMORY, MOST_VCPUS, Condition, Disk, Machine, Nic, client_id
+from controller.wire.machines import CPU_PATTERN, MEMORY, MOST_CPU, MOST_VCPUS, Condition, Disk, Machine, Nic, client_id
 
 router = APIRouter(prefix="/api/v1/vms", tags=["vms"], dependencies=[Operator])
 
 Memory = Annotated[int, MEMORY]
 Cpus = Annotated[int, Field(ge=1, le=MOST_VCPUS)]
+Cpu = Annotated[str, Field(pattern=CPU_PATTERN, max_length=MOST_CPU)]
 Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,63}$")]
 Value = Annotated[str, Field(max_length=400, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Known = Condition | Literal["starting", "stopping"]
@@ -44,7 +46,9 @@ EXAMPLE: JsonDict = {
 
 class NewVm(Body):
     """A machine for a device, at an endpoint. `image` and the disk's `base` are names that every cloudlet's driver has
-    the same files for; without `macs`, its vNICs get MACs made from its name. `options` are the driver's own."""
+    the same files for; without `macs`, its vNICs get MACs made from its name. `cpu` is `policy` (as the policy's
+    `migration.cpu` says), `baseline` (the newest model that all cloudlets can give to which it may move), `host` or
+    `max` (its driver's own), or a model, such as `EPYC-Rome`. `options` are the driver's own."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -55,18 +59,23 @@ class NewVm(Body):
     image: Name
     memory: Memory
     vcpus: Cpus = 1
+    cpu: Cpu = BY_POLICY
     macs: Annotated[list[Mac], Field(min_length=2, max_length=2)] | None = None
     disk: Disk | None = None
     options: Annotated[dict[Key, Value], Field(max_length=MOST_OPTIONS)] = Field(default_factory=dict)
 
 
 class Alteration(Body):
-    """What is not given, or null, stays. Options are merged with those that are there; null takes one away."""
+    """What is not given, or null, stays. Options are merged with those that are there; null takes one away. With `cpu`
+    the model that was settled is forgotten, and the next start settles another."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"memory": 1073741824, "options": {"cpu": None}}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"memory": 1073741824, "cpu": "baseline", "options": {"cmdline": None}}]}
+    )
 
     memory: Memory | None = None
     vcpus: Cpus | None = None
+    cpu: Cpu | None = None
     options: Annotated[dict[Key, Value | None], Field(max_length=2 * MOST_OPTIONS)] = Field(default_factory=dict)
 
 
@@ -74,7 +83,9 @@ class Vm(BaseModel):
     """`condition` is what the driver at its endpoint said at `seen_at`, `starting` as long as it has not said that
     it runs, or `stopping` until it has stopped. `serving` is the vNIC that has `address`, `move` the move that is under
     way. `ended` says why a VM that nobody has stopped does not run any more: its guest has shut down or panicked, or
-    its hypervisor has ended. `memory_used` in bytes and `dirty_rate` in bytes a second, as last measured."""
+    its hypervisor has ended. `cpu` is the choice of its CPU, and `cpu_settled` the model that came of it when the VM
+    was started: later starts and moves use the same. Null: it has its driver's own, or was not started yet.
+    `memory_used` in bytes and `dirty_rate` in bytes a second, as last measured."""
 
     name: str
     device: str
@@ -84,6 +95,8 @@ class Vm(BaseModel):
     image: str
     memory: int
     vcpus: int
+    cpu: str
+    cpu_settled: str | None
     macs: list[str]
     client_id: str
     disk: Disk | None
@@ -104,8 +117,8 @@ async def create(body: NewVm, region: Running, response: Response) -> Vm:
     """It does not run before somebody starts it. Whichever of its vNICs asks DHCP with its client id gets the odd
     address above the device's, at every endpoint."""
     macs = body.macs or [machines.mac(body.name, "a"), machines.mac(body.name, "b")]
-    made = body.model_dump(exclude={"device", "endpoint", "macs"})
-    await region.vms.add(Machine(**made, macs=(macs[0], macs[1])), body.device, body.endpoint)
+    made = body.model_dump(exclude={"device", "endpoint", "macs", "cpu"})
+    await region.vms.add(Machine(**made, macs=(macs[0], macs[1])), body.device, body.endpoint, body.cpu)
     return await show(body.name, region, response)
 
 
@@ -140,7 +153,7 @@ async def show(name: NamePath, region: Running, response: Response) -> Vm:
 @router.patch("/{name}", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Change a VM")
 async def change(name: NamePath, body: Alteration, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
     """Only one that does not run: what another cloudlet makes ready for a move has to be the same machine."""
-    given = body.model_dump(exclude={"options"}, exclude_none=True)
+    given = body.model_dump(exclude={"options", "cpu"}, exclude_none=True)
 
     def amend(machine: Machine) -> Machine:
         merged = {**machine.options, **body.options}
@@ -149,13 +162,14 @@ async def change(name: NamePath, body: Alteration, region: Running, response: Re
             raise invalid("options", f"{name} would have {len(options)} options; {MOST_OPTIONS} are allowed")
         return machine.model_copy(update={**given, "options": options})
 
-    await region.vms.change(name, _unchanged(if_match), amend)
+    await region.vms.change(name, _unchanged(if_match), amend, body.cpu)
     return await show(name, region, response)
 
 
 @router.post("/{name}/start", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Start a VM")
 async def start(name: NamePath, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
-    """The agent at its cloudlet does so as soon as it can; events tell. One that runs goes on."""
+    """The agent at its cloudlet does so as soon as it can; events tell. One that runs goes on. Refused if the cloudlet
+    cannot give it its CPU, by what its agent reports."""
     await region.vms.start(name, _unchanged(if_match))
     return await show(name, region, response)
 
@@ -199,6 +213,8 @@ def _shown(row: VmRow, region: Region, moves: dict[str, str]) -> Vm:
         "ended",
         "serving",
         "address",
+        "cpu",
+        "cpu_settled",
         "memory_used",
         "dirty_rate",
         "seen_at",
@@ -206,7 +222,7 @@ def _shown(row: VmRow, region: Region, moves: dict[str, str]) -> Vm:
     machine = row.made_of
     return Vm(
         **{name: getattr(row, name) for name in (*same, "created_at")},
-        **machine.model_dump(exclude={"name", "macs"}),
+        **machine.model_dump(exclude={"name", "macs", "cpu"}),
         macs=list(machine.macs),
         cloudlet=region.intent.endpoints[row.endpoint].cloudlet,
         client_id=client_id(row.name),

@@ -40,6 +40,14 @@ def _disk(row: Row) -> str | None:
     return f"{size(disk['bytes'])}, differs from {disk['base']}" if disk else None
 
 
+def _cpu(row: Row) -> str:
+    """What it has, and whose choice that was."""
+    choice, settled = row.get("cpu", "-"), row.get("cpu_settled")
+    if settled is None or settled == choice:
+        return str(choice)
+    return f"{settled} ({'by policy' if choice == 'policy' else choice})"
+
+
 def _rate(row: Row) -> str:
     rate = row.get("dirty_rate")
     return "-" if rate is None else f"{size(rate)}/s"
@@ -54,6 +62,7 @@ DETAILS = [
     ("MEMORY IN USE", lambda row: size(row.get("memory_used"))),
     ("DIRTY RATE", _rate),
     ("VCPUS", at("vcpus")),
+    ("CPU", _cpu),
     ("DISK", _disk),
     ("MACS (A, B)", at("macs")),
     ("DHCP CLIENT ID", at("client_id")),
@@ -62,6 +71,7 @@ DETAILS = [
 ]
 Vm = Annotated[str, typer.Argument(metavar="VM", help="A VM's name.", autocompletion=names("vms"))]
 Memory = Annotated[str, typer.Option(metavar="SIZE", help="Such as 512M or 4G.")]
+CPU = "policy, baseline (so that it can move), host (its driver's own), or a model, such as EPYC-Rome."
 
 
 @app.verb("list", "weft vm list\nweft vm list --cloudlet c1 --condition running")
@@ -87,7 +97,8 @@ def show(name: Vm) -> None:
 @app.verb(
     "add",
     "weft vm add web --device ana --endpoint c1-lan --image debian --memory 512M\n"
-    "weft vm add web --device ana --endpoint c1-lan --image debian --memory 512M --disk debian:2G --start",
+    "weft vm add web --device ana --endpoint c1-lan --image debian --memory 512M --disk debian:2G --start\n"
+    "weft vm add web --device ana --endpoint c1-lan --image debian --memory 512M --cpu baseline",
 )
 def add(
     name: NewName,
@@ -97,6 +108,7 @@ def add(
     memory: Memory,
     driver: Annotated[str, typer.Option(help="The hypervisor driver.")] = "qemu",
     vcpus: Annotated[int, typer.Option(min=1, max=255, help="As many as QEMU takes.")] = 1,
+    cpu: Annotated[str | None, typer.Option(metavar="MODEL", help=f"{CPU} [default: policy]")] = None,
     disk: Annotated[
         str | None,
         typer.Option(metavar="BASE:SIZE", help="A disk that begins as the shared image BASE. [default: none]"),
@@ -109,7 +121,9 @@ def add(
 ) -> None:
     """Say which machine works for a device. At DHCP it goes by a client id of its own, on either of its vNICs."""
     body: dict[str, Any] = {"name": name, "device": device, "endpoint": endpoint, "driver": driver, "image": image}
-    body |= {"memory": in_bytes("--memory", memory), "vcpus": vcpus, "options": dict(map(_option, option or []))}
+    body |= {"memory": in_bytes("--memory", memory), "vcpus": vcpus}
+    body |= {"cpu": cpu} if cpu is not None else {}
+    body["options"] = dict(map(_option, option or []))
     if disk is not None:
         base, colon, length = disk.rpartition(":")
         if not colon:
@@ -126,11 +140,17 @@ def add(
         done(answer, f"{name} works for {device}, at {endpoint}" + ("; it is starting" if start else ""))
 
 
-@app.verb("set", "weft vm set web --memory 1G\nweft vm set web --option cpu=max --option display-")
+@app.verb(
+    "set",
+    "weft vm set web --memory 1G\nweft vm set web --cpu baseline\nweft vm set web --option cmdline=quiet",
+)
 def set_(
     name: Vm,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Such as 512M or 4G.")] = None,
     vcpus: Annotated[int | None, typer.Option(min=1, max=255, help="As many as QEMU takes.")] = None,
+    cpu: Annotated[
+        str | None, typer.Option(metavar="MODEL", help=f"{CPU} It is settled when the VM is started next.")
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE|KEY-", help="Set an option, or take it away with KEY-.")
     ] = None,
@@ -139,10 +159,12 @@ def set_(
     body: dict[str, Any] = {"vcpus": vcpus} if vcpus is not None else {}
     if memory is not None:
         body["memory"] = in_bytes("--memory", memory)
+    if cpu is not None:
+        body["cpu"] = cpu
     if option:
         body["options"] = dict(map(_option_or_none, option))
     if not body:
-        raise WrongUsage("nothing to set: --memory, --vcpus or --option")
+        raise WrongUsage("nothing to set: --memory, --vcpus, --cpu or --option")
     with Client() as api:
         done(api.patch(path("vms", name), body), f"{name} is changed")
 

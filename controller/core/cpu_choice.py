@@ -20,12 +20,15 @@ BASELINE = "baseline"
 DRIVERS_OWN = ("host", "max")
 """The driver's default: all that the host has, or what the agent's configuration says. No move is promised."""
 
+WORDS = (BY_POLICY, BASELINE, *DRIVERS_OWN)
+"""Choices that are no models."""
+
 _CLOSE = 0.75  # difflib's: nearer than two models are to each other that differ by a generation
 _SHOWN = 8  # features or cloudlets, in a sentence for people
 
 
 def meant(cpu: str) -> str:
-    """The word of a policy that a model's name is a misspelling of; empty if it is none."""
+    """The word that a model's name is a misspelling of; empty if it is none."""
     words = (BASELINE, *DRIVERS_OWN)
     close = difflib.get_close_matches(cpu.lower(), words, n=1, cutoff=_CLOSE) if cpu not in words else []
     return close[0] if close else ""

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import JSON, delete, select
+from sqlalchemy import JSON, Text, cast, delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -36,9 +37,23 @@ async def tell(session: AsyncSession, cloudlet: str, told: Mapping[str, Platform
         row.platform, row.at = platform.model_dump(mode="json"), now()
 
 
-async def compares(session: AsyncSession, cloudlet: str) -> bool:
-    """Whether the cloudlet's agent has told any: one of an older release does not know the field."""
-    return bool(await _of(session, cloudlet))
+async def told(session: AsyncSession, cloudlet: str) -> dict[str, bool]:
+    """By driver of which the cloudlet's agent has told: whether it reports CPU models. One of an older release tells of
+    none, or reports no models, and does not know the fields that are about them."""
+    return {row.driver: row.platform.get("models") is not None for row in await _of(session, cloudlet)}
+
+
+async def reports(session: AsyncSession, cloudlets: Collection[str], driver: str) -> dict[str, Platform]:
+    """What machines of a driver find at each of these cloudlets, as far as anybody has told."""
+    query = select(PlatformRow.cloudlet, cast(PlatformRow.platform, Text))
+    rows = await session.execute(query.where(PlatformRow.driver == driver, PlatformRow.cloudlet.in_(cloudlets)))
+    return {cloudlet: _read(text) for cloudlet, text in rows}
+
+
+@lru_cache(maxsize=64)
+def _read(text: str) -> Platform:
+    """Most cloudlets are like others."""
+    return Platform.model_validate_json(text)
 
 
 async def of(session: AsyncSession, cloudlet: str, driver: str) -> Platform | None:

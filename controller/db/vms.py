@@ -8,6 +8,7 @@ from sqlalchemy import JSON, BigInteger, CheckConstraint, ForeignKey, String, fu
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
+from controller.core.cpu_choice import BY_POLICY
 from controller.db.base import NAME, Base, Time, now
 from controller.db.endpoints import EndpointRow
 from controller.db.moves import MoveRow
@@ -26,7 +27,8 @@ IDLE = ("gone", "stopped")
 class VmRow(Base):
     """`machine` is a wire Machine. It is at `endpoint` with the vNIC `serving`; `address` is what it is known by there,
     None until it has one. Where it really runs is what `condition` said at `seen_at`. `ended` says why it does not run
-    although nobody has stopped it, None of all others."""
+    although nobody has stopped it, None of all others. `cpu` is the choice of its CPU (`core.cpu_choice`), and
+    `cpu_settled` the model that came of it when the VM was started, None if it has its driver's own."""
 
     __tablename__ = "vms"
     __table_args__ = (CheckConstraint("serving IN ('a', 'b')", name="serving"),)
@@ -44,11 +46,13 @@ class VmRow(Base):
     seen_at: Mapped[datetime | None] = mapped_column(Time)
     created_at: Mapped[datetime] = mapped_column(Time, default=now)
     revision: Mapped[int] = mapped_column(default=1)
+    cpu: Mapped[str] = mapped_column(String(400), default=BY_POLICY)
+    cpu_settled: Mapped[str | None] = mapped_column(String(400))
 
     @property
     def made_of(self) -> Machine:
         """The machine as agents are told of it."""
-        return Machine.model_validate(self.machine)
+        return Machine.model_validate(self.machine | {"cpu": self.cpu_settled})
 
 
 async def get(session: AsyncSession, name: str, *, lock: bool = False) -> VmRow | None:

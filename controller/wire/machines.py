@@ -22,6 +22,10 @@ Mac = Annotated[str, Field(pattern=MAC_PATTERN)]
 
 
 MEMORY = Size(1 << 24, 1 << 45)
+CPU_PATTERN = r"^[A-Za-z0-9_.-]{1,63}(,-[A-Za-z0-9_.-]{1,63}){0,32}$"
+"""A CPU model, and features that are taken from it."""
+MOST_CPU = 400
+
 MOST_VCPUS = 255
 """As many as QEMU's q35 has without an IOMMU that remaps interrupts."""
 
@@ -34,7 +38,9 @@ class Disk(Message):
 
 
 class Machine(Message):
-    """A VM. `memory` in bytes; `macs` are those of its vNICs a and b. `options` are the driver's own."""
+    """A VM. `memory` in bytes; `macs` are those of its vNICs a and b. `options` are the driver's own. `cpu` is the CPU
+    model that the guest sees, less the features named after it (`EPYC-Rome,-rdpid`), None the driver's own CPU; only
+    an agent that reports models (`Platform.models`) understands it."""
 
     name: Name
     driver: Name
@@ -44,6 +50,9 @@ class Machine(Message):
     macs: tuple[Mac, Mac]
     disk: Disk | None = None
     options: dict[str, str] = Field(max_length=32, default_factory=dict)
+    cpu: Annotated[str, Field(pattern=CPU_PATTERN, max_length=MOST_CPU)] | None = Field(
+        default=None, exclude_if=lambda cpu: cpu is None
+    )
 
 
 def client_id(name: str) -> str:

@@ -88,7 +88,7 @@ def _processor(here: Platform, there: Platform, one: str, two: str) -> Iterator[
         more, less = (sorted(set(ours) - set(theirs)) for ours, theirs in _pairs(here, there))
         if more or less:
             said = [f"only {where} {_some(names)}" for where, names in ((one, more), (two, less)) if names]
-            remedy = "set the drivers' option 'cpu' to one that both have"
+            remedy = "start the machine with one that both have: `weft vm set --cpu baseline`, or `migration.cpu`"
             yield f"CPU: {one} {here.cpu}, {two} {there.cpu}; {', '.join(said)}; {remedy}"
     elif here.cpu != there.cpu:
         yield f"CPU: {one} {here.cpu}, {two} {there.cpu}"

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from agents.hypervisors.hypervisor import Comparable, Refused
+from controller.core.cpu_baseline import baseline
 from controller.wire.moves import Tuning
 from controller.wire.platforms import differences
 from lab.hosts import Hosts, last
-from tests.integration.qemu_hosts import boot, condition, images, machine, move, prepare, right, work
+from tests.integration.qemu_hosts import boot, condition, copy, hand_over, images, machine, move, prepare, right, work
 
 pytestmark = [pytest.mark.lab]
 
@@ -68,5 +69,30 @@ def test_another_cpu(tmp_path: Path, images: Path) -> None:
         assert isinstance(here, Comparable) and isinstance(there, Comparable)
         (told,) = differences(machine(), hosts.one.do(here.platform()), hosts.two.do(there.platform()))
         assert "only here" in told and "qemu64" in told
+    finally:
+        hosts.close()
+
+
+def test_a_common_baseline(tmp_path: Path, images: Path) -> None:
+    """A machine that has it recorded goes to where the driver gives others another CPU. A model that is not all there
+    is refused, where QEMU would leave out what is missing."""
+    hosts = Unequal(tmp_path, images)
+    try:
+        here, there = hosts.one.driver, hosts.two.driver
+        assert isinstance(here, Comparable) and isinstance(there, Comparable)
+        reports = {"c1": hosts.one.do(here.platform()), "c2": hosts.two.do(there.platform())}
+        cpu = baseline(reports)
+        assert cpu is not None and cpu.split(",")[0] not in ("qemu64", "max")
+        models = reports["c1"].models or {}
+        lacking = next(name for name, model in sorted(models.items()) if set(model.missing) - {"la57"})
+        with pytest.raises(Refused, match=f"vm1 cannot have the CPU {lacking} here: it lacks"):
+            boot(hosts.one, machine(cpu=lacking))
+        boot(hosts.one, machine(cpu=cpu))
+        work(hosts.one, "memory", "start", "mib=8", "rate=1")
+        target = prepare(hosts.two, "m1", what=machine(cpu=cpu))
+        assert target.platform is not None and target.platform.cpu == cpu
+        copy(hosts.one, "m1", target)
+        hand_over(hosts.one, hosts.two, "m1")
+        right(hosts.two, "memory")
     finally:
         hosts.close()

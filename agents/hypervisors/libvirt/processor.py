@@ -29,7 +29,7 @@ def processor(cpu: str) -> str:
     for feature in features:
         match = _FEATURE.fullmatch(feature)
         if match is None:
-            raise Refused(f"option 'cpu': libvirt cannot be told {feature!r}")
+            raise Refused(f"CPU {cpu}: libvirt cannot be told {feature!r}")
         wanted = match["sign"] == "+" or match["value"] == "on"
         flag = match["flag"] or match["name"]
         policy = "require" if wanted else "disable"

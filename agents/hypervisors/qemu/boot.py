@@ -9,6 +9,7 @@ from agents.hypervisors.qemu.accelerator import accelerator, version
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.image import image
 from agents.hypervisors.qemu.platform import platform
+from agents.hypervisors.qemu.processor import missing
 from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import NICS, Machine, Nic
@@ -38,12 +39,13 @@ async def boot(
     digests: Digests,
 ) -> None:
     """A QEMU that runs nothing yet, and with `move` waits for somebody else's state. What it is to be is on the disk
-    before anything is made, and what it has found here before it runs."""
+    before anything is made, and what it has found here before it runs. QEMU itself leaves out what this host lacks of
+    a CPU model, without a word."""
     await version()
     files = image(site.images, machine)
     if machine.memory > (free := _memory_available()):
         raise Refused(f"{machine.name} needs {machine.memory} bytes of memory; {free} are available here")
-    runs = await accelerator(site.state_dir, site.images, site.options)
+    runs = (await accelerator(site.state_dir, site.images, site.options)).of(machine)
     links = {nic: nic == serving for nic in NICS}
     vm.save(
         Record(machine=machine, bridge=attachment.bridge, mtu=attachment.mtu, serving=serving, links=links, move=move)
@@ -51,7 +53,11 @@ async def boot(
     await overlay.make(machine, vm.folder, files, fresh=move is not None)
     await vm.spawn(files, runs)
     async with vm.monitor.session() as session:
+        lacks = await missing(session) if machine.cpu is not None else []
         found = await platform(session, machine, files, runs, digests)
+    if lacks:
+        await vm.remove(disk=False)
+        raise Refused(f"{machine.name} cannot have the CPU {machine.cpu} here: it lacks {', '.join(lacks)}")
     kept = vm.known()
     kept.platform = found
     vm.save(kept)

@@ -1,6 +1,6 @@
 """The command line of a machine's QEMU. Pure: the same at both ends of a move, but for paths and `incoming`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agents.hypervisors.qemu.image import Image
@@ -26,6 +26,10 @@ class Accelerator:
 
     name: str
     cpu: str
+
+    def of(self, machine: Machine) -> "Accelerator":
+        """With the CPU that is recorded for a machine, if one is."""
+        return replace(self, cpu=machine.cpu or self.cpu)
 
 
 def command_line(

@@ -46,7 +46,8 @@ async def begin(
 
 async def _now(vm: Vm, site: Site, digests: Digests) -> Platform:
     """Of a machine that an older release has started: as things are now."""
-    machine, runs = vm.known().machine, await accelerator(site.state_dir, site.images, site.options)
+    machine = vm.known().machine
+    runs = (await accelerator(site.state_dir, site.images, site.options)).of(machine)
     async with vm.monitor.session() as session:
         return await platform(session, machine, image(site.images, machine), runs, digests)
 

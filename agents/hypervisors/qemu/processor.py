@@ -36,14 +36,22 @@ def _value(said: str | None) -> Any:
 async def features(session: Session, cpu: str) -> tuple[str, list[str]]:
     """The vendor, and the features that the guest sees: the model's, without those that this host or its accelerator
     does not have. No features where QEMU cannot expand the model."""
-    path = (await session.execute("query-cpus-fast"))[0]["qom-path"]
-    vendor = await session.execute("qom-get", {"path": path, "property": "vendor"})
-    missing = await session.execute("qom-get", {"path": path, "property": "unavailable-features"})
+    vendor, lacks = await _property(session, "vendor"), await missing(session)
     try:
         found = await session.execute("query-cpu-model-expansion", {"type": "full", "model": model(cpu)})
     except CommandRefused:
         return str(vendor), []
-    return str(vendor), sorted(_on(found) - {_name(name) for name in missing})
+    return str(vendor), sorted(_on(found) - set(lacks))
+
+
+async def missing(session: Session) -> list[str]:
+    """The features of the guest's CPU that this host or its accelerator does not have: the guest does not see them."""
+    return sorted({_name(name) for name in await _property(session, "unavailable-features")})
+
+
+async def _property(session: Session, name: str) -> Any:
+    path = (await session.execute("query-cpus-fast"))[0]["qom-path"]
+    return await session.execute("qom-get", {"path": path, "property": name})
 
 
 async def models(session: Session, cpu: str) -> dict[str, CpuModel]:
@@ -59,8 +67,8 @@ async def models(session: Session, cpu: str) -> dict[str, CpuModel]:
             has = _on(await session.execute("query-cpu-model-expansion", asked))
         except CommandRefused:
             continue
-        missing = {_name(name) for name in said.get("unavailable-features", ())} | (away & has)
-        found[said["name"]] = CpuModel(features=len(has | missing), missing=sorted(missing))
+        lacks = {_name(name) for name in said.get("unavailable-features", ())} | (away & has)
+        found[said["name"]] = CpuModel(features=len(has | lacks), missing=sorted(lacks))
     return found
 
 

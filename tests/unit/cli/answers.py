@@ -61,6 +61,8 @@ VM = {
     "condition": "starting",
     "memory": 1 << 29,
     "dirty_rate": 3 << 20,
+    "cpu": "baseline",
+    "cpu_settled": "EPYC-Rome",
     "disk": {"base": "debian", "bytes": 3 << 29},
     "seen_at": None,
 }
@@ -204,7 +206,8 @@ ACTIONS: list[tuple[str, str, str, Any, Any]] = [
     ),
     ("device remove ana", "DELETE", "/api/v1/devices/ana", None, None),
     (
-        "vm add web --device ana --endpoint c1-lan --image debian --memory 512M --disk debian:1536M --option cpu=max",
+        "vm add web --device ana --endpoint c1-lan --image debian --memory 512M --disk debian:1536M "
+        "--option display=none --cpu EPYC-Rome,-rdpid",
         "POST",
         "/api/v1/vms",
         {
@@ -215,17 +218,18 @@ ACTIONS: list[tuple[str, str, str, Any, Any]] = [
             "image": "debian",
             "memory": 1 << 29,
             "vcpus": 1,
-            "options": {"cpu": "max"},
+            "options": {"display": "none"},
+            "cpu": "EPYC-Rome,-rdpid",
             "disk": {"base": "debian", "bytes": 3 << 29},
         },
         VM,
     ),
     ("vm show web", "GET", "/api/v1/vms/web", None, VM),
     (
-        "vm set web --memory 1GiB --option cpu- --option a=b",
+        "vm set web --memory 1GiB --option display- --option a=b --cpu baseline",
         "PATCH",
         "/api/v1/vms/web",
-        {"memory": 1 << 30, "options": {"cpu": None, "a": "b"}},
+        {"memory": 1 << 30, "cpu": "baseline", "options": {"display": None, "a": "b"}},
         VM,
     ),
     ("move predict web c2-lan", "GET", "/api/v1/moves/prediction", None, PREDICTION),

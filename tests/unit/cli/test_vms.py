@@ -45,6 +45,23 @@ def test_a_vm_in_full(controller: Controller, weft: Weft) -> None:
     assert "memory 512 MiB" in shown and "disk 1.5 GiB, differs from debian" in shown and "dirty rate 3 MiB/s" in shown
 
 
+@pytest.mark.parametrize(
+    ("cpu", "settled", "said"),
+    [
+        ("baseline", "EPYC-Rome,-rdpid", "EPYC-Rome,-rdpid (baseline)"),
+        ("policy", "EPYC-Rome", "EPYC-Rome (by policy)"),
+        ("EPYC-Rome", "EPYC-Rome", "EPYC-Rome"),
+        ("policy", None, "policy"),
+        ("host", None, "host"),
+    ],
+)
+def test_the_cpu_of_a_vm(controller: Controller, weft: Weft, cpu: str, settled: str | None, said: str) -> None:
+    """What it has, and whose choice that was."""
+    controller.answers["GET", "/api/v1/vms/web"] = VM | {"cpu": cpu, "cpu_settled": settled}
+    (line,) = (line for line in weft("vm", "show", "web").out.splitlines() if line.lower().startswith("cpu"))
+    assert line[3:].strip() == said
+
+
 def test_a_vm_that_ended_by_itself_does_not_look_well(controller: Controller, weft: Weft) -> None:
     ended = VM | {"condition": "stopped", "ended": "the guest has panicked"}
     controller.answers["GET", "/api/v1/vms"] = {"items": [ended], "next_cursor": None}

@@ -7,6 +7,7 @@ OWN = {
     "controller/core/flowspec.py": "four octets that the controller made",
     "controller/core/policy/form.py": "the schema in the repository",
     "controller/db/filters.py": "reports that were read when they came",
+    "controller/db/platforms.py": "reports that were read when they came",
     "controller/db/rotation.py": "the first line of the driver's error",
     "controller/issuer.py": "the operators' identity provider, one pass of the standard library's reader",
     "controller/main.py": "the first line of the driver's error",
