@@ -12,13 +12,12 @@ from controller.api import pages
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.api.pages import Page
+from controller.api.types import Wanted
 from controller.core.audit import Chain
 from controller.db import audit as table
 from controller.db.audit import AuditRow
 
 router = APIRouter(prefix="/api/v1/audit", tags=["audit"], dependencies=[Operator])
-
-Wanted = Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
 class Entry(BaseModel):

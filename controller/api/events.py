@@ -12,8 +12,9 @@ from starlette.responses import Response
 from controller.api import pages, streams
 from controller.api.access import Operator, Running, Still
 from controller.api.openapi import errors
+from controller.api.types import Moment, Wanted
 from controller.db import events as table
-from controller.db.events import EventRow
+from controller.db.events import EventRow, Which
 from controller.db.trouble import Unavailable
 from controller.region import Region
 
@@ -55,14 +56,27 @@ async def index(
     region: Running,
     still: Still,
     after: Annotated[int | None, Query(ge=0, le=2**63 - 1, description="Only events with a greater id.")] = None,
+    latest: Annotated[bool, Query(description="The latest ones instead of the first; `next` is null then.")] = False,
+    type: Annotated[Wanted, Query(description="Only of this type, or of all that begin so: `move-*`.")] = None,
+    about: Annotated[
+        Wanted,
+        Query(description="Only about a cloudlet, endpoint, VCP, device or VM of that name, be it still there or not."),
+    ] = None,
+    source: Annotated[Wanted, Query(description="Only what this source caused: `cloudlet:c1`.")] = None,
+    since: Annotated[Moment | None, Query(description="Only from then on; UTC unless it says otherwise.")] = None,
+    until: Annotated[Moment | None, Query(description="Only before then.")] = None,
     limit: pages.Limit = 100,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=40)] = None,
 ) -> Response:
     """A stream if `Accept` asks for `text/event-stream`: from `Last-Event-ID` or `after` on, or without either from now
-    on. Else a page."""
+    on. Else a page. Names of nobody are no error: what is gone has its events."""
+    which = Which(type, about, source, since, until)
     if "text/event-stream" not in request.headers.get("accept", ""):
         async with region.database.read() as session:
-            rows = await table.after(session, after or 0, limit + 1)
+            if latest:
+                rows = await table.newest(session, limit, which)
+            else:
+                rows = await table.after(session, after or 0, limit + 1, which)
         more = str(rows[limit - 1].id) if len(rows) > limit else None
         shown = Events(items=[Event.model_validate(row) for row in rows[:limit]], next=more)
         return JSONResponse(shown.model_dump(mode="json"))
@@ -71,16 +85,16 @@ async def index(
     if start is None:
         async with region.database.read() as session:
             start = await table.latest(session)
-    return streams.respond(streams.while_allowed(_stream(region, start), still))
+    return streams.respond(streams.while_allowed(_stream(region, start, which), still))
 
 
-async def _stream(region: Region, seen: int) -> AsyncGenerator[bytes, None]:
+async def _stream(region: Region, seen: int, which: Which) -> AsyncGenerator[bytes, None]:
     with region.bell.listen() as wake:
         yield streams.OPENING
         while True:
             try:
                 async with region.database.read() as session:
-                    rows = await table.after(session, seen, BATCH)
+                    rows = await table.after(session, seen, BATCH, which)
             except Unavailable:  # whoever follows comes back, and goes on where this ends
                 return
             for row in rows:

@@ -10,9 +10,9 @@ from controller.api import pages
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import NameFilter
+from controller.api.types import Moment, NameFilter, utc
 from controller.core.neighbour_history import DAY, HOUR, ROUND
-from controller.core.refusals import invalid, missing
+from controller.core.refusals import missing
 from controller.db import bandwidths as bandwidth_table
 from controller.db import neighbour_history as history_table
 from controller.db import neighbours as table
@@ -114,7 +114,7 @@ async def history(
         Literal["round", "hour", "day"],
         Query(description="Rounds are kept for a day (less if probes are frequent), hours for 30, days for 365."),
     ] = "round",
-    since: Annotated[datetime | None, Query(description="UTC unless it says otherwise.")] = None,
+    since: Annotated[Moment | None, Query(description="UTC unless it says otherwise.")] = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Past]:
@@ -123,7 +123,7 @@ async def history(
         if name not in region.intent.cloudlets:
             raise missing("cloudlet", name)
     after = _moment(cursor)
-    first = max(_utc(since), BEGINNING) if since else BEGINNING
+    first = max(since, BEGINNING) if since else BEGINNING
     async with region.database.read() as session:
         rows = await history_table.page(session, cloudlet, neighbour, SPANS[span], first, after, limit + 1)
     return pages.page(rows, limit, lambda row: row.at.isoformat(), _past)
@@ -170,17 +170,9 @@ def _moment(cursor: str | None) -> datetime:
     if not (key := pages.after(cursor)):
         return BEGINNING
     try:
-        return _utc(datetime.fromisoformat(key))
+        return utc(datetime.fromisoformat(key))
     except ValueError:
         raise pages.not_ours() from None
-
-
-def _utc(moment: datetime) -> datetime:
-    """Raises Refused for a time that UTC has no name for."""
-    try:
-        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except OverflowError:
-        raise invalid("since", "outside the years 1 to 9999 in UTC") from None
 
 
 def _shown(row: NeighbourRow, at: datetime) -> Neighbour:

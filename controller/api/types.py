@@ -1,5 +1,6 @@
 """Values that several nouns have in common, with their schema and an example."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Path, Query
@@ -11,6 +12,8 @@ from controller.wire.names import CLIENT_ID_PATTERN, NAME_PATTERN
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
 NamePath = Annotated[str, Path(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
 NameFilter = Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)]
+Wanted = Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""A text that a list is searched for."""
 IdPath = Annotated[int, Path(ge=1, le=2**63 - 1)]
 Mac = Annotated[
     str,
@@ -19,6 +22,18 @@ Mac = Annotated[
 ]
 ClientId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN, description="DHCP option 61 as lower-case hex.")]
 Text = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+def utc(moment: datetime) -> datetime:
+    """The moment in UTC, which it is in unless it says otherwise. Raises ValueError outside the years that UTC has."""
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise ValueError("outside the years 1 to 9999 in UTC") from None
+
+
+Moment = Annotated[datetime, AfterValidator(utc)]
+"""A time, in UTC unless it says otherwise."""
 
 
 class Body(BaseModel):

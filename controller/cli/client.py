@@ -143,10 +143,10 @@ class Client:
             if not cursor or left == 0:
                 return
 
-    def events_kept(self, path: str, after: str | None) -> Iterator[Json]:
-        """Past events in their order, page by page."""
+    def events_kept(self, path: str, after: str | None, limit: int = PAGE, **params: object) -> Iterator[Json]:
+        """Past events in their order, in pages of so many."""
         while True:
-            page = self._send("GET", path, {"after": after, "limit": PAGE})
+            page = self._send("GET", path, {**params, "after": after, "limit": limit})
             yield from self._listed(page)
             after = page["next"]
             if not after:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from controller.cli.cells import at, plain, prose
-from controller.cli.client import Client, path
+from controller.cli.client import PAGE, Client, path
+from controller.cli.moments import HELP, moment
 from controller.cli.noun import Noun
 from controller.cli.output import rows, say
 from controller.cli.session import session
@@ -24,21 +25,50 @@ COLUMNS = [
 ]
 Limit = Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many.")]
 After = Annotated[str | None, typer.Option(metavar="ID", help="Only what came after this event.")]
+Type = Annotated[str | None, typer.Option(help="Only of this type, or of all that begin so: 'move-*'.")]
+About = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Only about this cloudlet, endpoint, VCP, device or VM, present or past."),
+]
+Source = Annotated[str | None, typer.Option(help="Only what this source caused: cloudlet:c1, endpoint:c1-lan, pe:….")]
 
 
-@app.verb("list", "weft event list\nweft event list --after 120 --limit 20")
-def list_(after: After = None, limit: Limit = 100) -> None:
+@app.verb(
+    "list",
+    "weft event list\nweft event list --after 120 --limit 20\nweft event list --about blue --since 2h\n"
+    "weft event list --type 'move-*' --until 2026-01-31",
+)
+def list_(
+    after: After = None,
+    type: Type = None,
+    about: About = None,
+    source: Source = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help=HELP)] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only what was before: a time, or how long ago.")
+    ] = None,
+    limit: Limit = 100,
+) -> None:
     """The latest events, or the first after another one."""
+    only = {"type": type, "about": about, "source": source}
+    only |= {"since": moment("--since", since), "until": moment("--until", until)}
     with Client() as api:
-        found = api.events_kept(path("events"), after)
-        rows(islice(found, limit) if after else deque(found, limit), COLUMNS, "no events")
+        if after is None and limit <= PAGE:
+            found = api.events_kept(path("events"), None, limit, latest=True, **only)
+        else:
+            kept = api.events_kept(path("events"), after, **only)
+            found = islice(kept, limit) if after else iter(deque(kept, limit))
+        rows(found, COLUMNS, "no events")
 
 
-@app.verb("follow", "weft event follow\nweft event follow --after 120 --output json")
-def follow(after: After = None) -> None:
+@app.verb(
+    "follow",
+    "weft event follow\nweft event follow --after 120 --output json\nweft event follow --type 'move-*' --about web",
+)
+def follow(after: After = None, type: Type = None, about: About = None, source: Source = None) -> None:
     """Events as they happen, until Ctrl-C. With JSON, one document a line."""
     with Client() as api:
-        for number, event in api.events(path("events"), after):
+        for number, event in api.events(path("events"), after, type=type, about=about, source=source):
             if session.json:
                 print(json.dumps(event, ensure_ascii=False), flush=True)
             else:

@@ -1,9 +1,7 @@
 """`weft neighbour`: how far cloudlets are from each other, measured."""
 
 import csv
-import re
 import sys
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -13,7 +11,7 @@ from controller.cli.arguments import Cloudlet
 from controller.cli.cells import Row, at, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
-from controller.cli.failures import WrongUsage
+from controller.cli.moments import HELP, moment
 from controller.cli.noun import Noun
 from controller.cli.output import emit, milliseconds, rows, say, table, when
 from controller.cli.session import session
@@ -22,8 +20,6 @@ app = Noun("neighbour", "Round trips between cloudlets, and who is a place to mo
 
 WIDEST = 16
 """Cloudlets that a table has columns for; more are for programs."""
-
-UNITS = {"s": 1, "min": 60, "m": 60, "h": 3600, "d": 86400}
 
 
 class Span(StrEnum):
@@ -101,9 +97,7 @@ def list_(
 def history(
     cloudlet: Cloudlet,
     neighbour: Cloudlet,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="A time (ISO 8601, UTC), or how long ago: 90min, 6h, 30d.")
-    ] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help=HELP)] = None,
     span: Annotated[Span, typer.Option(help="What a line stands for.")] = Span.ROUND,
 ) -> None:
     """What one cloudlet measured of another, oldest first."""
@@ -113,7 +107,7 @@ def history(
             cloudlet=cloudlet,
             neighbour=neighbour,
             span=span.value,
-            since=_moment(since) if since else None,
+            since=moment("--since", since),
         )
         rows(found, HISTORY, f"{cloudlet} has measured nothing of {neighbour} in that time")
 
@@ -163,17 +157,3 @@ def _cell(medians: dict[str, dict[str, float | None]], one: str, other: str) -> 
 
 def _number(median: float | None) -> str:
     return "" if median is None else f"{median:.2f}"
-
-
-def _moment(text: str) -> str:
-    """`2h` or an ISO 8601 time, as the controller takes it."""
-    if ago := re.fullmatch(r"(\d{1,6})\s*(s|min|m|h|d)", text.strip()):
-        try:
-            return (datetime.now(UTC) - timedelta(seconds=int(ago[1]) * UNITS[ago[2]])).isoformat()
-        except OverflowError:
-            raise WrongUsage(f"--since {text!r}: that is before the year 1") from None
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise WrongUsage(f"--since {text!r}: a time such as 2026-01-31T12:00, or how long ago, such as 6h") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()

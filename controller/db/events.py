@@ -1,15 +1,17 @@
 """Events: what happened, in order."""
 
+import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, Index, String, delete, func, select
+from sqlalchemy import JSON, ColumnElement, Index, String, Text, cast, delete, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.core.event_budget import EventBudget
+from controller.core.event_budget import EventBudget, of_cloudlet, of_endpoint, of_pe
 from controller.core.event_data import FOREIGN, SIZE, capped
 from controller.db.base import NUMBER, Base, Time, now
 from controller.db.engine import EVENTS, Lock, insert_alone, last
@@ -19,6 +21,9 @@ KEPT = 100_000
 
 KEPT_OF_SOURCE = 2_000
 """How many of the latest events are kept of one source outside of the controller."""
+
+SOURCES = (of_cloudlet, of_endpoint, of_pe)
+"""The sources that are named after one thing."""
 
 ADDED = "weft.events"
 
@@ -40,6 +45,40 @@ class EventRow(Base):
     text: Mapped[str] = mapped_column(String(1000))
     data: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     source: Mapped[str | None] = mapped_column(String(80))
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which events are asked for; None: all. `type` may end in `*`. `about` is a name that stands for the subject, the
+    source, or anywhere in `data`. `since` is the first moment, `until` the first one that is too late."""
+
+    type: str | None = None
+    about: str | None = None
+    source: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def conditions(self) -> Iterator[ColumnElement[bool]]:
+        """For a query; all of them hold."""
+        if self.type is not None and self.type.endswith("*"):
+            yield EventRow.type.startswith(self.type[:-1], autoescape=True)
+        elif self.type is not None:
+            yield EventRow.type == self.type
+        if self.about is not None:
+            yield or_(
+                EventRow.subject == self.about,
+                EventRow.source.in_(of(self.about) for of in SOURCES),
+                cast(EventRow.data, Text).contains(json.dumps(self.about), autoescape=True),
+            )
+        if self.source is not None:
+            yield EventRow.source == self.source
+        if self.since is not None:
+            yield EventRow.at >= self.since
+        if self.until is not None:
+            yield EventRow.at < self.until
+
+
+ALL = Which()
 
 
 async def add(
@@ -77,9 +116,16 @@ async def add_all(session: AsyncSession, entries: Iterable[tuple[str, str, str, 
         await add(session, type, subject, text, **data)
 
 
-async def after(session: AsyncSession, number: int, limit: int) -> list[EventRow]:
-    """Up to `limit` events after the one with that id."""
-    return list(await session.scalars(select(EventRow).where(EventRow.id > number).order_by(EventRow.id).limit(limit)))
+async def after(session: AsyncSession, number: int, limit: int, which: Which = ALL) -> list[EventRow]:
+    """Up to `limit` events after the one with that id, in order."""
+    query = select(EventRow).where(EventRow.id > number, *which.conditions()).order_by(EventRow.id).limit(limit)
+    return list(await session.scalars(query))
+
+
+async def newest(session: AsyncSession, limit: int, which: Which = ALL) -> list[EventRow]:
+    """The latest `limit` events, in order."""
+    query = select(EventRow).where(*which.conditions()).order_by(EventRow.id.desc()).limit(limit)
+    return list(await session.scalars(query))[::-1]
 
 
 async def latest(session: AsyncSession) -> int:

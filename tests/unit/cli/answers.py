@@ -293,4 +293,19 @@ LISTS: list[tuple[str, str, dict[str, str], dict[str, Any], list[str]]] = [
         {"id": 4, "type": "member-joined", "text": "x"},
         ["joined"],
     ),
+    (
+        "event list --type member-* --about e --source cloudlet:c1 --since 2026-01-01 --until 2026-01-02T12:00",
+        "events",
+        {
+            "type": "member-*",
+            "about": "e",
+            "source": "cloudlet:c1",
+            "since": "2026-01-01T00:00:00+00:00",
+            "until": "2026-01-02T12:00:00+00:00",
+            "latest": "true",
+            "limit": "100",
+        },
+        {"id": 4, "type": "member-joined", "text": "x"},
+        ["joined"],
+    ),
 ]

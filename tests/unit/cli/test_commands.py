@@ -151,13 +151,23 @@ def test_names_are_quoted_whole(controller: Controller, weft: Weft) -> None:
 def test_the_latest_events_are_shown_unless_told_from_where(controller: Controller, weft: Weft) -> None:
     def pages(request: httpx.Request) -> httpx.Response:
         assert request.headers["Accept"] == "application/json", "else the controller would answer with a stream"
+        if request.url.params.get("latest") == "true":
+            items = [{"id": at} for at in range(1, 9)][-int(request.url.params["limit"]) :]
+            return httpx.Response(200, json={"items": items, "next": None})
         start = int(request.url.params.get("after", 0))
         items = [{"id": start + 1}, {"id": start + 2}]
         return httpx.Response(200, json={"items": items, "next": str(start + 2) if start < 6 else None})
 
     controller.answers["GET", "/api/v1/events"] = pages
     assert weft("event", "list", "--limit", "3", "-o", "json").json == [{"id": 6}, {"id": 7}, {"id": 8}]
+    assert len(weft("event", "list", "--limit", "5000", "-o", "json").json) == 8
     assert weft("event", "list", "--after", "2", "--limit", "3", "-o", "json").json == [{"id": 3}, {"id": 4}, {"id": 5}]
+
+
+def test_a_time_that_is_none_is_named_with_its_option(controller: Controller, weft: Weft) -> None:
+    for option in ("--since", "--until"):
+        wrong = weft("event", "list", option, "yesterday")
+        assert wrong.code == 2 and f"{option} 'yesterday'" in wrong.err
 
 
 def test_changes_on_trial(controller: Controller, weft: Weft) -> None:
