@@ -94,6 +94,7 @@ async def _stream(region: Region, seen: int, which: Which) -> AsyncGenerator[byt
         while True:
             try:
                 async with region.database.read() as session:
+                    searched = await table.latest(session)  # before them: one that comes between is among them
                     rows = await table.after(session, seen, BATCH, which)
             except Unavailable:  # whoever follows comes back, and goes on where this ends
                 return
@@ -102,6 +103,7 @@ async def _stream(region: Region, seen: int, which: Which) -> AsyncGenerator[byt
                 seen = row.id
             if len(rows) == BATCH:
                 continue
+            seen = max(seen, searched)
             match await streams.woken(wake, region.stopping):
                 case False:
                     return

@@ -3,7 +3,7 @@
 import json
 from collections import deque
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -50,7 +50,7 @@ def list_(
     limit: Limit = 100,
 ) -> None:
     """The latest events, or the first after another one."""
-    only = {"type": type, "about": about, "source": source}
+    only: dict[str, Any] = {"type": type, "about": about, "source": source}
     only |= {"since": moment("--since", since), "until": moment("--until", until)}
     with Client() as api:
         if after is None and limit <= PAGE:

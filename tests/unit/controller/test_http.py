@@ -105,6 +105,31 @@ async def test_events_are_followed_and_resumed(start: Start) -> None:
             await asyncio.gather(live, resumed)
 
 
+async def test_events_are_filtered_as_a_page_and_as_a_stream(start: Start) -> None:
+    async with start() as controller:
+        for name in ("blue", "green", "blues"):
+            await controller.post("/vcps", {"name": name})
+        await controller.http.delete("/api/v1/vcps/blue")
+        page = await controller.get("/events", about="blue")
+        assert [(e["type"], e["subject"]) for e in page["items"]] == [("vcp-created", "blue"), ("vcp-removed", "blue")]
+        page = await controller.get("/events", type="vcp-created", latest=True, limit=2)
+        assert [e["subject"] for e in page["items"]] == ["green", "blues"] and page["next"] is None
+        assert not (await controller.get("/events", until="2020-01-01T00:00:00"))["items"]
+        wrong = await controller.http.get("/api/v1/events", params={"since": "0001-01-01T00:00:00+14:00"})
+        assert wrong.status_code == 422 and "since" in wrong.text
+        params, seen = {"type": "vcp-*", "about": "blue"}, list[str]()
+        headers = {"Last-Event-ID": "0"}
+        async with aconnect_sse(controller.http, "GET", "/api/v1/events", params=params, headers=headers) as source:
+            async for event in source.aiter_sse():
+                seen.append(event.event)
+                if len(seen) == 2:
+                    await controller.post("/vcps", {"name": "red"})
+                    await controller.post("/vcps", {"name": "blue"})
+                if len(seen) == 3:
+                    break
+        assert seen == ["vcp-created", "vcp-removed", "vcp-created"]
+
+
 async def test_a_stream_that_is_left_is_forgotten(controller: Controller) -> None:
     agent = await controller.agent("c1", 1)
     assert (await controller.get("/cloudlets/c1"))["agent"]["connected"]
