@@ -167,6 +167,10 @@ fuzz: | $(GO) ## everything that reads what others wrote, TIME=10m in total for 
 nightly: build ## a million random steps against the second model, fuzzing, the drivers' rules, soak and siege; STEPS= SEED= FUZZ= MINUTES=
 	./tests/nightly
 
+.PHONY: poisons
+poisons: build ## every poison of the corpus against the FRR, BIRD and gobgpd that are here; docs/poison.md; make fresh COMMANDS=poisons RELEASE=trixie for Debian 13's
+	cd routeserver && go test ./interop -count=1 -run '^Test(Poisons|Guard)$$' -v
+
 .PHONY: fresh
 fresh: ## both commands in a bare Debian root of their own; RELEASE=bookworm|trixie COMMANDS="demo test" KEEP=1
 	./tests/fresh $(or $(RELEASE),bookworm) $(COMMANDS)

@@ -12,11 +12,12 @@ import (
 	"weft/routeserver/wire"
 )
 
-// frr is FRR's bgpd, here without zebra: `network … rd … label` makes routes that need no VRF. To know about it: a
-// route map must stand before what uses it, or the routes go out without it; type 5 routes ignore theirs, so that their
-// route target comes from one outwards; the next hop of VPNv6 and of type 5 is an IPv4 address mapped into IPv6; next
-// hops in 127.0.0.0/8 are refused; bgpd gives up root, so its directory must be open to it, and it leaves directories in
-// /var/tmp; there is no graceful restart for EVPN in 8.4. Types 2 and 3 are about zebra's VNIs: see pool_test.go.
+// frr is FRR's bgpd and a zebra, without which bgpd 10 refuses every OPEN with an IPv6 family. `network … rd … label`
+// makes routes that need no VRF. To know about it: a route map must stand before what uses it, or the routes go out
+// without it; type 5 routes ignore theirs, so that their route target comes from one outwards; the next hop of VPNv6 and
+// of type 5 is an IPv4 address mapped into IPv6; next hops in 127.0.0.0/8 are refused; bgpd gives up root, so its
+// directory must be open to it, and it leaves directories in /var/tmp; there is no graceful restart for EVPN in 8.4.
+// Types 2 and 3 are about zebra's VNIs: see pool_test.go.
 var frr = &speaker{
 	name:      "FRR",
 	programs:  []string{frrPrograms + "bgpd", frrPrograms + "zebra"},
@@ -39,6 +40,7 @@ type frrPE struct {
 	seat
 	t       *testing.T
 	process *process
+	zebra   *process
 	routes  []route
 }
 
@@ -116,7 +118,21 @@ func (f *frrPE) launch() {
 	if err := os.WriteFile(config, []byte(strings.Join(f.configuration(), "\n")+"\n"), 0o644); err != nil {
 		f.t.Fatal(err)
 	}
-	f.process = startFRR(f.t, f.ns, f.dir, "bgpd", "-Z", "-f", config, "-l", f.own(), "--log", "stdout", "--log-level", "informational")
+	f.run(config)
+}
+
+// run starts bgpd, and zebra before the first one. All PEs share one network namespace, and a bgpd that hears of all their
+// addresses drops EVPN routes by way of these as its own: its zebra is in a namespace that has the addresses of this PE alone.
+func (f *frrPE) run(config string) {
+	f.t.Helper()
+	api := filepath.Join(f.dir, "zserv.api")
+	if f.zebra == nil {
+		alone := namespace(f.t, "z")
+		must(f.t, "ip -n "+alone+" addr add "+f.id()+"/24 dev lo")
+		must(f.t, "ip -n "+alone+" addr add "+f.hop6()+"/64 dev lo nodad")
+		f.zebra = startFRR(f.t, alone, f.dir, "zebra", "-f", "/dev/null", "-z", api)
+	}
+	f.process = startFRR(f.t, f.ns, f.dir, "bgpd", "-z", api, "-f", config, "-l", f.own(), "--log", "stdout", "--log-level", "informational")
 }
 
 func (f *frrPE) tell(lines ...string) string {

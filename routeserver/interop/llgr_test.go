@@ -109,7 +109,7 @@ func (f *longFRR) launch(bool) {
 	if err := os.WriteFile(config, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		f.t.Fatal(err)
 	}
-	f.process = startFRR(f.t, f.ns, f.dir, "bgpd", "-Z", "-f", config, "-l", f.own(), "--log", "stdout", "--log-level", "informational")
+	f.run(config)
 }
 
 func (f *longFRR) restart() { f.launch(true) }
