@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Coroutine
 from contextlib import suppress
+from functools import partial
 
 from agents import vpls
 from agents.access import Access
@@ -21,7 +22,7 @@ from agents.hypervisors.ports import arrivals
 from agents.identity import Identity
 from agents.ipsec import Protection
 from agents.lan import bridge_name, on_bridge
-from agents.leases import Leases
+from agents.leases import Leases, Ports
 from agents.mac_moves import MacMoves
 from agents.moves import Moves
 from agents.moves.gateway import forget
@@ -77,7 +78,7 @@ class Agent:
         self._mac_moves = MacMoves(self._dirty.set)
         self._rules = RuleWatch(self._nft, self._dirty.set, self._host.wake)
         self._sources = Sources(self._nft, state, self._dirty.set)
-        self._leases = Leases(controller, settings.state_dir / "leases", self._sources, self._dirty.set)
+        self._leases = Leases(controller, settings.state_dir / "leases", self._sources, self._dirty.set, self._ports)
         self._sightings = Sightings(settings.cloudlet, controller, self._nft)
         self._servers = LanServers(self._sightings.witness(self._leases))
         self._neighbours = Neighbours(settings.cloudlet, controller)
@@ -211,6 +212,9 @@ class Agent:
         """The interface of an endpoint's LAN; None if it is not of this cloudlet."""
         endpoints = self._desired.endpoints if self._desired is not None else []
         return next((bridge_name(lan) for lan in endpoints if lan.name == endpoint), None)
+
+    def _ports(self, endpoint: str) -> Ports:
+        return Ports(partial(self._mac_moves.port_of, endpoint), lambda: len(self._sources.ports(endpoint)))
 
     async def _reconcile(self, kernel: Kernel, reconciler: Reconciler) -> None:
         await kernel.read()  # gives the netlink socket its port id

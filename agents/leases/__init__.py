@@ -5,6 +5,7 @@ over a crash, before any client hears of it. `account.py` is the exchange with t
 together for the DHCP servers. What each part does when another is away is in ../../docs/leases.md.
 """
 
+from agents.leases.shares import Ports
 from agents.leases.source import Leases
 
-__all__ = ["Leases"]
+__all__ = ["Leases", "Ports"]

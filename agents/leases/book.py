@@ -16,6 +16,7 @@ from agents.leases.pair import KINDS, Device, Half, Kind, Pair, same
 from agents.leases.people import People
 from agents.leases.quarantine import QUARANTINE
 from agents.leases.room import Key, Room
+from agents.leases.shares import Shares
 from controller.wire.delegations import Client, Known
 from controller.wire.host_settings import NO_SETTINGS, HostSettings
 
@@ -45,6 +46,7 @@ class Book:
         self._doubtful = True  # whether there may be pairs that are not confirmed
         self._unkept: list[Record] = [("meta", "incarnation", self.incarnation)]
         self.room = Room(self.keep)
+        self.shares = Shares()
 
     @classmethod
     def kept(cls, records: dict[tuple[str, str], Any], proven: bool, now: float) -> "Book":
@@ -111,6 +113,8 @@ class Book:
         device, kind = found or (None, "md")
         name = device.name if device else None
         if device is None or device.number is None:
+            if name is None and not self.shares.admits(client.mac, self.room.free, self.room.size, now):
+                return None
             number = self.room.choose(_whose(client, name), wanted, now)
             return None if number is None else (number, kind, name)
         pair = self.pairs[device.number]
@@ -254,6 +258,7 @@ class Book:
         self.people.remove(pair.device)
         pair.device.number = None
         del self.pairs[pair.number]
+        self.shares.drop(pair.number)
         for kind in KINDS:
             self.changed.pop((pair.number, kind), None)
         self.keep("pair", str(pair.number), None)
@@ -306,6 +311,7 @@ class Book:
 
     def _lease(self, pair: Pair, kind: Kind, client: Client, hostname: str | None, now: float) -> None:
         half = pair.halves[kind]
+        self.shares.hold(pair.number, client.mac)
         half.client, half.hostname, half.until = client, hostname or half.hostname, now + self.seconds
         self._promise(half, half.until)
         self._change(pair, kind)

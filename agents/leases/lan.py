@@ -18,6 +18,7 @@ from agents.leases.book import Answer, Book
 from agents.leases.clones import Clones
 from agents.leases.journal import Journal, JournalError
 from agents.leases.pair import KINDS, Kind
+from agents.leases.shares import ONE_PORT, Ports, Shares
 from agents.sources import Leased, Sources
 from controller.wire.delegations import Client, Exchange, Exchanged
 from controller.wire.desired import Endpoint
@@ -69,6 +70,7 @@ class Lan:
         clock: Callable[[], float] = since_start,
         sources: Sources | None = None,
         told: Callable[[], None] = lambda: None,
+        ports: Ports = ONE_PORT,
     ) -> None:
         self._endpoint, self._controller, self._clock, self._sources = endpoint, controller, clock, sources
         self._told = told
@@ -79,6 +81,7 @@ class Lan:
             self._journal.clear()
         self._book = Book.kept(self._journal.records, self._journal.proven, clock())
         self._book.keep("meta", "prefix", endpoint.prefix)
+        self._book.shares = Shares(ports)
         self._account = Account(self._book)
         self._clones = Clones()
         self._wake = asyncio.Event()
@@ -138,7 +141,8 @@ class Lan:
     @property
     def findings(self) -> list[Finding]:
         """What people are to be told of this LAN's clients."""
-        return self._clones.findings(self._endpoint.name, self._clock())
+        name, now = self._endpoint.name, self._clock()
+        return [*self._clones.findings(name, now), *self._book.shares.findings(name, now)]
 
     async def meet(self, client: Client) -> None:
         """Finds out who will ask for an address before long, as far as that can be told within a moment."""
@@ -274,7 +278,7 @@ class Lan:
             return answer
         if self._away:
             raise NoAnswer("no address can be given out now, and the controller cannot be asked")
-        raise LeaseRefused(f"no pair of {self._endpoint.prefix} is free")
+        raise LeaseRefused(f"no pair of {self._endpoint.prefix} is free for this client")
 
     def _grant(self, client: Client, answer: Answer) -> LeaseGrant:
         number, kind, device = answer

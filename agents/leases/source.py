@@ -9,9 +9,10 @@ from pathlib import Path
 from agents.dhcp.leases import NoAnswer
 from agents.leases.journal import JournalError
 from agents.leases.lan import Exchanges, Lan
+from agents.leases.shares import ONE_PORT, Ports
 from agents.sources import Sources
 from controller.wire.delegations import Client
-from controller.wire.desired import Desired
+from controller.wire.desired import Desired, Endpoint
 from controller.wire.findings import Finding
 from controller.wire.host_settings import NO_SETTINGS, HostSettings
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
@@ -21,7 +22,7 @@ log = logging.getLogger(__name__)
 
 class Leases:
     """A LeaseSource. Journals are in `directory`. `sources` is told who has leased what, before the client is; `told`
-    is called when `hosts` has changed."""
+    is called when `hosts` has changed; `ports` gives an endpoint's access ports."""
 
     def __init__(
         self,
@@ -29,8 +30,10 @@ class Leases:
         directory: Path,
         sources: Sources | None = None,
         told: Callable[[], None] = lambda: None,
+        ports: Callable[[str], Ports] = lambda _endpoint: ONE_PORT,
     ) -> None:
         self._controller, self._directory, self._sources, self._told = controller, directory, sources, told
+        self._ports = ports
         self._failed, self._errors = asyncio.Event(), list[BaseException]()
         self._lans: dict[tuple[str, str, str], tuple[Lan, asyncio.Task[None]]] = {}
 
@@ -46,7 +49,7 @@ class Leases:
             if ip_network(key[1], strict=False).version != 4:
                 continue
             try:
-                lan = Lan(wanted[key], self._directory, self._controller, sources=self._sources, told=self._told)
+                lan = self._lan(wanted[key])
             except (JournalError, ValueError, KeyError, TypeError) as error:
                 problems.append(f"leases of {key[0]}: {error}")
             else:
@@ -55,6 +58,10 @@ class Leases:
                 self._lans[key] = lan, task
                 await lan.publish()
         return problems
+
+    def _lan(self, endpoint: Endpoint) -> Lan:
+        ports = self._ports(endpoint.name)
+        return Lan(endpoint, self._directory, self._controller, sources=self._sources, told=self._told, ports=ports)
 
     async def watch(self) -> None:
         """Waits for a LAN's work to fail, and raises what it failed with: an agent that goes on without its leases'

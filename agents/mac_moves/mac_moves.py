@@ -40,6 +40,12 @@ class MacMoves:
         """The duplicates of now."""
         return [finding for name, places in sorted(self._places.items()) for finding in places.findings(name)]
 
+    def port_of(self, endpoint: str, mac: str) -> str | None:
+        """The port of a LAN, or the endpoint behind a tunnel, at which a MAC was heard last; None: at none."""
+        places = self._places.get(endpoint)
+        place = places.where(mac) if places is not None else None
+        return place.name if place is not None else None
+
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:

@@ -57,6 +57,10 @@ class Places:
             return False
         return self._moved(mac, before, place, now)
 
+    def where(self, mac: str) -> Place | None:
+        """The place at which a MAC was heard last."""
+        return self._where.get(mac)
+
     def _remember(self, mac: str, place: Place) -> None:
         here = self._at.setdefault(place, OrderedDict())
         self._at.move_to_end(place)

@@ -56,6 +56,11 @@ class Sources:
             self._guarded = guarded
             return None
 
+    def ports(self, endpoint: str) -> tuple[str, ...]:
+        """The access ports of a LAN whose leases are known."""
+        lan = self._lans.get(endpoint)
+        return lan.ports if lan is not None else ()
+
     async def stop(self) -> None:
         """Finishes what is being written. The kernel's table stays."""
         await self._table.stop()

@@ -44,6 +44,7 @@ class Kind(StrEnum):
     CLONED_CLIENT = "cloned-client"
     GUEST_SILENT = "guest-silent"
     MAC_DUPLICATE = "mac-duplicate"
+    PAIRS_HOARDED = "pairs-hoarded"
     VM_ENDED = "vm-ended"
     VM_UNKNOWN = "vm-unknown"
     DOES_NOT_PASS = "does-not-pass"
@@ -121,6 +122,10 @@ REMEDIES: dict[Kind, str] = {
     Kind.MAC_DUPLICATE: (
         "give one of the two machines another MAC (clones of a VM have the same one); if it is one machine, look for a "
         "cable or bridge between the two places outside of Weft"
+    ),
+    Kind.PAIRS_HOARDED: (
+        "look which clients are at that port (`weft lease list --endpoint`), and end what makes them up; devices that "
+        "are registered (`weft device add`) are not held to a share, and a larger prefix has room for more"
     ),
     Kind.VM_ENDED: (
         "find out why in the guest's own logs and the agent's; then start it (`weft vm start`), or leave it stopped "
