@@ -10,6 +10,7 @@ from starlette.responses import StreamingResponse
 
 from controller.api import pages
 from controller.api.access import Operator, Running
+from controller.api.names import EndpointFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import NamePath
@@ -21,7 +22,6 @@ from controller.db import leases, statics
 from controller.db.base import now
 from controller.region import Region
 from controller.usage import Stock
-from controller.wire.names import NAME_PATTERN
 
 router = APIRouter(prefix="/api/v1/addresses", tags=["addresses"], dependencies=[Operator])
 
@@ -80,7 +80,7 @@ async def records(
     region: Running,
     origin: Origin = "weft.internal",
     form: Form = Form.ZONE,
-    endpoint: Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)] = None,
+    endpoint: EndpointFilter = None,
 ) -> StreamingResponse:
     """Static hosts, and what is leased now: `zone` (A and AAAA) and `reverse` (PTR) are to be included in a zone,
     `hosts` is for /etc/hosts. Who would share the name of another is left out, with a comment that says so."""

@@ -10,9 +10,10 @@ from pydantic.config import JsonDict
 
 from controller.api import pages
 from controller.api.access import Operator, Running
+from controller.api.names import PastCloudletFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import Body, NameFilter
+from controller.api.types import Body
 from controller.core.refusals import missing
 from controller.db import certificates as table
 from controller.db.base import now
@@ -74,7 +75,7 @@ class Authority(BaseModel):
 @router.get("/certificates", responses=errors(404), summary="List certificates")
 async def index(
     region: Running,
-    cloudlet: NameFilter = None,
+    cloudlet: PastCloudletFilter = None,
     former: Former = False,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,

@@ -7,9 +7,9 @@ from pydantic import BaseModel
 
 from controller.api import pages
 from controller.api.access import Operator, Running
+from controller.api.names import EndpointFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import NameFilter
 from controller.core.blocks import SIZE
 from controller.db import delegations as table
 from controller.db.delegations import DelegationRow
@@ -33,7 +33,7 @@ class Delegation(BaseModel):
 
 @router.get("", responses=errors(), summary="List delegations")
 async def index(
-    region: Running, endpoint: NameFilter = None, limit: pages.Limit = 100, cursor: pages.Cursor = None
+    region: Running, endpoint: EndpointFilter = None, limit: pages.Limit = 100, cursor: pages.Cursor = None
 ) -> Page[Delegation]:
     """By endpoint, the oldest first."""
     async with region.database.read() as session:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -13,6 +13,7 @@ from controller.api.access import Calling, Operator, Running
 from controller.api.changes import DryRun
 from controller.api.cloudlets import speakers
 from controller.api.etags import ETAG, IfMatch
+from controller.api.names import CloudletFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Name, NamePath
@@ -31,7 +32,6 @@ from controller.outcomes import ChangeResult
 from controller.region import Region
 from controller.vms import refuse_occupied
 from controller.wire.flavours import Flavour
-from controller.wire.names import NAME_PATTERN
 
 router = APIRouter(prefix="/api/v1/endpoints", tags=["endpoints"], dependencies=[Operator])
 
@@ -136,7 +136,7 @@ async def create(body: NewEndpoint, region: Running, response: Response) -> Endp
 async def index(
     region: Running,
     caller: Calling,
-    cloudlet: Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)] = None,
+    cloudlet: CloudletFilter = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Endpoint]:

@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 
 from controller.api import pages
 from controller.api.access import Operator, Running
+from controller.api.names import EndpointFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import NameFilter
 from controller.core.filters import Difference, filters, told
 from controller.core.flowspec import FlowSpec
 from controller.core.intent import Intent
@@ -58,7 +58,7 @@ Reports = dict[str, tuple[AccessReport, datetime]]
 
 @router.get("", responses=errors(), summary="List filters")
 async def index(
-    region: Running, endpoint: NameFilter = None, limit: pages.Limit = 100, cursor: pages.Cursor = None
+    region: Running, endpoint: EndpointFilter = None, limit: pages.Limit = 100, cursor: pages.Cursor = None
 ) -> Page[Filter]:
     """What access rules come to, by the endpoint to which it is on its way."""
     intent = region.intent

@@ -6,9 +6,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from controller.api.access import Operator, Running
+from controller.api.names import PeerFilter, RouteServerFilter
 from controller.api.openapi import errors
 from controller.api.routes import ask
-from controller.api.types import Name, NameFilter
+from controller.api.types import Name
 from controller.core.refusals import unknown
 from controller.problems import Problem
 from controller.routeservers import RefusedByRouteServer, RouteServerClient
@@ -43,9 +44,8 @@ class Released(BaseModel):
 
 
 @router.get("/held", responses=errors(502), summary="List routes that are held back")
-async def held(region: Running, peer: NameFilter = None, route_server: NameFilter = None) -> Held:
+async def held(region: Running, peer: PeerFilter = None, route_server: RouteServerFilter = None) -> Held:
     """Routes for which a PE has ended its session, or may have. Each is held back from that PE alone."""
-    _known(region, peer)
     query = {"peer": peer} if peer else {}
     answers, unreachable = await ask(region, route_server, lambda client: client.held(query))
     return Held(route_servers=[{"route_server": name, **answer} for name, answer in answers], unreachable=unreachable)
@@ -54,7 +54,8 @@ async def held(region: Running, peer: NameFilter = None, route_server: NameFilte
 @router.post("/release", responses=errors(404, 502), summary="Send a PE again what is held back from it")
 async def release(region: Running, body: Release) -> Released:
     """For a PE that was repaired. If it ends its session again, the route is held back again, as the first time."""
-    _known(region, body.peer)
+    if body.peer not in region.intent.cloudlets:
+        raise unknown("peer", "cloudlet", body.peer, region.intent.cloudlets)
 
     async def released(client: RouteServerClient) -> dict[str, Any]:
         try:
@@ -73,8 +74,3 @@ async def release(region: Running, body: Release) -> Released:
     return Released(
         route_servers=[{"route_server": name, **answer} for name, answer in answers], unreachable=unreachable
     )
-
-
-def _known(region: Any, peer: str | None) -> None:
-    if peer is not None and peer not in region.intent.cloudlets:
-        raise unknown("peer", "cloudlet", peer, region.intent.cloudlets)

@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict
 from controller.api import etags, pages
 from controller.api.access import Operator, Running
 from controller.api.etags import ETAG, IfMatch
+from controller.api.names import DeviceFilter, EndpointFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import Body, IdPath, Name, NameFilter
+from controller.api.types import Body, IdPath, Name
 from controller.core.addresses import address6
 from controller.core.refusals import missing
 from controller.db import leases as table
@@ -65,8 +66,8 @@ async def create(body: NewLease, region: Running, response: Response) -> Lease:
 @router.get("", responses=errors(), summary="List leases")
 async def index(
     region: Running,
-    endpoint: NameFilter = None,
-    device: NameFilter = None,
+    endpoint: EndpointFilter = None,
+    device: DeviceFilter = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Lease]:

@@ -11,9 +11,10 @@ from starlette.responses import JSONResponse, Response
 
 from controller.api import pages, streams
 from controller.api.access import Operator, Running, Still
+from controller.api.names import PastCloudletFilter, PastVmFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import Body, Name, NameFilter, NamePath, Text
+from controller.api.types import Body, Name, NamePath, Text
 from controller.core.saga import Phase, Step
 from controller.db import moves as table
 from controller.db import names
@@ -101,8 +102,8 @@ async def create(body: NewMove, region: Running) -> Move:
 @router.get("", responses=errors(), summary="List moves")
 async def index(
     region: Running,
-    vm: NameFilter = None,
-    cloudlet: NameFilter = None,
+    vm: PastVmFilter = None,
+    cloudlet: PastCloudletFilter = None,
     state: Annotated[list[Phase] | None, Query(max_length=5)] = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,

@@ -8,9 +8,10 @@ from pydantic import BaseModel, Field
 
 from controller.api import pages
 from controller.api.access import Operator, Running
+from controller.api.names import CloudletFilter, NeighbourFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import Moment, NameFilter, utc
+from controller.api.types import Moment, utc
 from controller.core.neighbour_history import DAY, HOUR, ROUND
 from controller.core.refusals import missing
 from controller.db import bandwidths as bandwidth_table
@@ -91,8 +92,8 @@ class Bandwidth(BaseModel):
 @router.get("", responses=errors(), summary="List neighbours")
 async def index(
     region: Running,
-    cloudlet: NameFilter = None,
-    neighbour: NameFilter = None,
+    cloudlet: CloudletFilter = None,
+    neighbour: NeighbourFilter = None,
     possible: Annotated[bool | None, Query(description="Only those that are possible neighbours, or are not.")] = None,
     stale: Annotated[bool | None, Query(description="Only those that nothing was heard of, or was.")] = None,
     limit: pages.Limit = 100,
@@ -151,8 +152,8 @@ async def matrix(
 @router.get("/bandwidths", responses=errors(), summary="List bandwidths")
 async def bandwidths(
     region: Running,
-    cloudlet: NameFilter = None,
-    neighbour: NameFilter = None,
+    cloudlet: CloudletFilter = None,
+    neighbour: NeighbourFilter = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Bandwidth]:

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from controller.api import pages
 from controller.api.access import Operator, Running
+from controller.api.names import ImageFilter, PastCloudletFilter, PastMoveFilter, PastVmFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import NameFilter
 from controller.core.moves import Course, Relation
 from controller.core.refusals import missing
 from controller.db import decisions as decision_table
@@ -158,9 +158,9 @@ async def prediction(region: Running, vm: OneName, endpoint: OneName) -> Predict
 @router.get("/profiles", responses=errors(), summary="List profiles of moves")
 async def profiles(
     region: Running,
-    vm: NameFilter = None,
-    image: NameFilter = None,
-    cloudlet: NameFilter = None,
+    vm: PastVmFilter = None,
+    image: ImageFilter = None,
+    cloudlet: PastCloudletFilter = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Profile]:
@@ -173,8 +173,8 @@ async def profiles(
 @router.get("/decisions", responses=errors(), summary="List decisions on moves")
 async def decisions(
     region: Running,
-    vm: NameFilter = None,
-    move: NameFilter = None,
+    vm: PastVmFilter = None,
+    move: PastMoveFilter = None,
     course: Course | None = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,

@@ -10,9 +10,10 @@ from pydantic.config import JsonDict
 
 from controller.api import pages
 from controller.api.access import Operator, Running
+from controller.api.names import DeviceFilter, EndpointFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import Body, IdPath, Name, NameFilter
+from controller.api.types import Body, IdPath, Name
 from controller.core.addresses import address6
 from controller.db import pairs as table
 from controller.db.base import now
@@ -57,8 +58,8 @@ async def create(body: NewReservation, region: Running) -> Reservation:
 @router.get("", responses=errors(), summary="List reservations")
 async def index(
     region: Running,
-    endpoint: NameFilter = None,
-    device: NameFilter = None,
+    endpoint: EndpointFilter = None,
+    device: DeviceFilter = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Reservation]:
@@ -86,8 +87,8 @@ class PolicyReservation(BaseModel):
 @router.get("/policy", responses=errors(), summary="List the policy's reservations")
 async def by_policy(
     region: Running,
-    endpoint: NameFilter = None,
-    device: NameFilter = None,
+    endpoint: EndpointFilter = None,
+    device: DeviceFilter = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[PolicyReservation]:

@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field
 
 from controller.api import pages
 from controller.api.access import Operator, Running
+from controller.api.names import DeviceFilter, EndpointFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import NameFilter
 from controller.core import sightings
 from controller.db import sightings as table
 from controller.db.base import now
@@ -50,8 +50,8 @@ class Sighting(Place):
 @router.get("", responses=errors(), summary="List sightings")
 async def index(
     region: Running,
-    device: NameFilter = None,
-    endpoint: NameFilter = None,
+    device: DeviceFilter = None,
+    endpoint: EndpointFilter = None,
     settled: Annotated[bool | None, Query(description="Only those that are, or are not, where they were seen.")] = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,

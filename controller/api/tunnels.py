@@ -8,9 +8,10 @@ from pydantic import BaseModel, Field
 
 from controller.api import pages
 from controller.api.access import Operator, Running
+from controller.api.names import CloudletFilter, PeerFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import NameFilter, NamePath
+from controller.api.types import NamePath
 from controller.core.refusals import missing
 from controller.core.tunnels import peers
 from controller.db import tunnels as table
@@ -55,8 +56,8 @@ class Tunnel(BaseModel):
 @router.get("", responses=errors(), summary="List tunnels")
 async def index(
     region: Running,
-    cloudlet: NameFilter = None,
-    peer: NameFilter = None,
+    cloudlet: CloudletFilter = None,
+    peer: PeerFilter = None,
     state: Annotated[Condition | None, Query(description="Only those that are in this state.")] = None,
     alarm: Annotated[bool | None, Query(description="Only those that are missing for too long, or are not.")] = None,
     limit: pages.Limit = 100,

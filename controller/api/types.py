@@ -11,7 +11,6 @@ from controller.wire.names import CLIENT_ID_PATTERN, NAME_PATTERN
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
 NamePath = Annotated[str, Path(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
-NameFilter = Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63)]
 Wanted = Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """A text that a list is searched for."""
 IdPath = Annotated[int, Path(ge=1, le=2**63 - 1)]

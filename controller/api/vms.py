@@ -11,9 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.api import etags, pages
 from controller.api.access import Operator, Running
 from controller.api.etags import ETAG, IfMatch
+from controller.api.names import CloudletFilter, DeviceFilter, EndpointFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.types import Body, Mac, Name, NameFilter, NamePath
+from controller.api.types import Body, Mac, Name, NamePath
 from controller.core import machines
 from controller.core.cpu_choice import BY_POLICY
 from controller.core.refusals import invalid
@@ -125,9 +126,9 @@ async def create(body: NewVm, region: Running, response: Response) -> Vm:
 @router.get("", responses=errors(), summary="List VMs")
 async def index(
     region: Running,
-    cloudlet: NameFilter = None,
-    endpoint: NameFilter = None,
-    device: NameFilter = None,
+    cloudlet: CloudletFilter = None,
+    endpoint: EndpointFilter = None,
+    device: DeviceFilter = None,
     condition: Known | None = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,

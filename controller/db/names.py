@@ -10,6 +10,8 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from controller.core import refusals
 from controller.core.refusals import Refused
+from controller.db.certificates import CertificateRow
+from controller.db.decisions import DecisionRow
 from controller.db.devices import DeviceRow
 from controller.db.endpoints import EndpointRow
 from controller.db.moves import MoveRow
@@ -20,6 +22,7 @@ from controller.db.tokens import TokenRow
 from controller.db.vms import VmRow
 
 Noun = Literal["device", "VM", "move", "image", "token"]
+Past = Literal["VM", "move", "cloudlet"]
 Column = InstrumentedAttribute[Any]
 
 AROUND = 250
@@ -34,6 +37,19 @@ _EVERY: dict[Noun, Column] = {
     "token": TokenRow.name,
 }
 
+_REMEMBERED: dict[Past, tuple[Column, ...]] = {
+    "VM": (MoveRow.vm, ProfileRow.vm, DecisionRow.vm),
+    "move": (DecisionRow.move,),
+    "cloudlet": (
+        MoveRow.source,
+        MoveRow.destination,
+        ProfileRow.source,
+        ProfileRow.destination,
+        CertificateRow.cloudlet,
+    ),
+}
+"""Where the names stay of what is gone."""
+
 
 async def there(session: AsyncSession, noun: Noun, name: str, tenant: str | None = None) -> bool:
     """Whether something has this name. An image is one that a VM has, that a past move was of, or that an agent has."""
@@ -41,6 +57,14 @@ async def there(session: AsyncSession, noun: Noun, name: str, tenant: str | None
         if await session.scalar(query.where(column == name).limit(1)) is not None:
             return True
     return noun == "image" and tenant is None and await _image(session, name)
+
+
+async def remembered(session: AsyncSession, of: Past, name: str) -> bool:
+    """Whether there are moves, decisions or certificates of what had this name, be it still there or not."""
+    for column in _REMEMBERED[of]:
+        if await session.scalar(select(column).where(column == name).limit(1)) is not None:
+            return True
+    return False
 
 
 async def around(session: AsyncSession, noun: Noun, name: str, tenant: str | None = None) -> set[str]:

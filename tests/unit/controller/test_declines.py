@@ -115,4 +115,5 @@ async def test_a_reservation_waits_for_the_leases_on_the_old_pair(controller: Co
     assert known["number"] == 9
     [row] = (await controller.get("/reservations/policy", endpoint="c1-lan"))["items"]
     assert (row["has"], row["in_force"]) == ("10.1.0.20", True)
+    await controller.post("/devices", {"name": "m2", "mac": mac(2)})
     assert (await controller.get("/reservations/policy", device="m2"))["items"] == []

@@ -287,5 +287,6 @@ async def test_they_are_listed_in_pages_and_those_that_rest_say_so(controller: C
     assert (old["incarnation"], new["incarnation"]) == (ledger.incarnation, lost.incarnation)
     assert old["rests_until"] is not None and new["rests_until"] is None
     assert new["blocks"] == len(set(lost.blocks)) > 0 and new["pairs"] == new["blocks"] * SIZE
-    assert (await controller.get("/delegations", endpoint="c2-lan"))["items"] == []
+    await controller.cloudlet("c9", 9)
+    assert (await controller.get("/delegations", endpoint="c9-lan"))["items"] == []
     assert (await controller.http.get("/api/v1/delegations?cursor=eA==")).status_code == 422

@@ -180,6 +180,7 @@ async def test_the_looking_glass_and_the_doctor_ask_the_route_servers(
     assert server["reachable"] and server["sessions"][0]["peer"] == "c1"
     routes = await controller.get("/routes", table="adj-out", peer="c1")
     assert routes == {"items": [], "next": None, "truncated": False, "unreachable": []}
+    await controller.post("/vcps", {"name": "blue"})
     await controller.get("/routes", vcp="blue", prefix="10.1.0.0/16", mac="02:00:00:00:00:01")
     asked = {"table": "adj-in", "pool": "blue", "prefix": "10.1.0.0/16", "mac": "02:00:00:00:00:01", "limit": "1000"}
     assert route_server.asked == asked
@@ -213,6 +214,7 @@ async def test_questions_to_the_looking_glass_are_checked(
         ("routes/watch?route_server=rs9", "route_server"),
     ):
         problem(await controller.http.get(f"/api/v1/{query}"), 422, field)
+    await controller.post("/vcps", {"name": "blue"})
     await controller.get("/routes", table="quarantine", reason="no-rt", vcp="blue", prefix="10.0.0.0/8")
     asked = {"table": "quarantine", "reason": "no-rt", "pool": "blue", "prefix": "10.0.0.0/8", "limit": "1000"}
     assert route_server.asked == asked

@@ -1,8 +1,20 @@
 """Names of nobody: what is asked for is refused in words, with the name that somebody may have meant."""
 
-import pytest
+import re
+from typing import Any
 
+import pytest
+from sqlalchemy import insert
+
+from controller.app import create_app
+from controller.db.base import now
+from controller.db.certificates import CertificateRow
+from controller.db.decisions import DecisionRow
+from controller.db.names import remembered
+from controller.settings import Settings
+from controller.wire.names import NAME_PATTERN
 from tests.unit.controller.conftest import Controller, problem
+from tests.unit.controller.test_tokens import holder
 
 MACHINE = {"device": "ana", "endpoint": "c1-lan", "driver": "qemu", "image": "debian", "memory": 1 << 29}
 
@@ -64,3 +76,79 @@ async def test_a_body_that_names_nothing_says_what_is_near(
     await town(controller)
     answer = await controller.refused(422, path, body, field, f": did you mean '{suggestion}'?")
     assert answer.json()["errors"][0]["suggestion"] == suggestion
+
+
+def filtered() -> list[tuple[str, str, dict[str, str]]]:
+    """Every list of the API with each of its parameters that are names, and what else it has to be asked."""
+    found = []
+    for path, operations in create_app(Settings()).openapi()["paths"].items():
+        query = [p for p in operations.get("get", {}).get("parameters", []) if p["in"] == "query"]
+        for parameter in query:
+            if _is_name(parameter["schema"]) and "{" not in path:
+                others = {p["name"]: GOOD[p["name"]] for p in query if p["required"] and p is not parameter}
+                found.append((path, parameter["name"], others))
+    return found
+
+
+GOOD = {"cloudlet": "c1", "neighbour": "c2", "endpoint": "c1-lan", "vm": "web", "from": "c1-lan", "to": "c2-lan"}
+"""Names of somebody."""
+
+
+def _is_name(schema: dict[str, Any]) -> bool:
+    return any(one.get("pattern") == NAME_PATTERN for one in (schema, *schema.get("anyOf", ())))
+
+
+FILTERED = filtered()
+
+
+@pytest.mark.parametrize(
+    ("path", "parameter", "others"), FILTERED, ids=[f"{path} {name}" for path, name, _ in FILTERED]
+)
+async def test_a_list_by_the_name_of_nobody_is_refused(
+    controller: Controller, path: str, parameter: str, others: dict[str, str]
+) -> None:
+    await town(controller)
+    answer = await controller.http.get(path, params=others | {parameter: "nobody"})
+    assert answer.status_code in (404, 422), answer.text
+    problem(answer, answer.status_code)
+    assert re.search(r"there is no [\w ]+ 'nobody'", answer.text), answer.text
+    if parameter in GOOD and answer.status_code == 422:
+        near = await controller.http.get(path, params=others | {parameter: GOOD[parameter] + "x"})
+        assert f"did you mean '{GOOD[parameter]}'?" in near.text
+
+
+def test_filters_are_found() -> None:
+    assert {"cloudlet", "endpoint", "device", "vm", "peer", "route_server", "vcp", "image", "move"} <= {
+        name for _, name, _ in FILTERED
+    }
+
+
+@pytest.mark.parametrize("path", ["/moves?vm=web", "/moves?cloudlet=c1", "/predictions?vm=web&endpoint=c2-lan"])
+async def test_names_of_somebody_are_not_refused(controller: Controller, path: str) -> None:
+    await town(controller)
+    assert (await controller.http.get(f"/api/v1{path}")).status_code != 422
+
+
+async def test_the_past_is_told_of_what_is_gone(controller: Controller) -> None:
+    await town(controller)
+    async with controller.region.database.write() as session:
+        values = {"vm": "gone", "device": "ana", "source": "c8", "destination": "c9", "course": "stay", "reasons": []}
+        await session.execute(insert(DecisionRow).values(**values, prospect={"neighbour": "near"}, estimate={}))
+        body = {"serial": "0" * 40, "cloudlet": "c8", "fingerprint": "f", "not_before": now(), "not_after": now()}
+        await session.execute(insert(CertificateRow).values(**body))
+        assert await remembered(session, "VM", "gone") and await remembered(session, "cloudlet", "c8")
+        assert not await remembered(session, "VM", "web") and not await remembered(session, "cloudlet", "c1")
+    for query in ("moves?vm=gone", "moves?cloudlet=c8", "profiles?vm=gone"):
+        assert (await controller.http.get(f"/api/v1/{query}")).status_code == 200, query
+    assert (await controller.http.get("/api/v1/vms?cloudlet=c8")).status_code == 422
+
+
+async def test_a_tenant_is_not_told_whose_names_there_are(controller: Controller) -> None:
+    """A device of another tenant, and one of nobody, are refused in the same words."""
+    await town(controller)
+    tenant = await holder(controller, "t", "tenant", tenant="tenant2")
+    said = []
+    for device in ("ana", "anb"):
+        answer = await tenant.get(f"/api/v1/leases?endpoint=c2-lan&device={device}")
+        said.append((answer.status_code, answer.text.replace(device, "…")))
+    assert said[0] == said[1] and said[0][0] == 422

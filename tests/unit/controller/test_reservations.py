@@ -21,6 +21,7 @@ async def test_a_reserved_pair_waits_for_its_device(controller: Controller, monk
     others = [(await agent.lease(endpoint="c1-lan", mac=mac(n))).status_code for n in range(6)]
     assert others == [200, 200, 200, 200, 200, 409]
     assert [r["device"] for r in (await controller.get("/reservations"))["items"]] == ["m9"]
+    await controller.post("/devices", {"name": "m8", "mac": mac(8)})
     assert (await controller.get("/reservations", endpoint="c1-lan", device="m8"))["items"] == []
     assert (await agent.lease(endpoint="c1-lan", mac=mac(10))).json()["address"] == "10.1.0.3"
     for module in (leases, reservations):
