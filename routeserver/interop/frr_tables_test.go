@@ -21,7 +21,7 @@ func (f *frrPE) learned(family wire.Family) table {
 
 var (
 	frrRD     = regexp.MustCompile(`^Route Distinguisher: (\S+)`)
-	frrPrefix = regexp.MustCompile(`^.[*=> drShsR]{1,2}(i?)([0-9a-f.:]+/\d+)`)
+	frrPrefix = regexp.MustCompile(`^.[*=> drShsR]{1,2}(i?) {0,2}([0-9a-f.:]+/\d+)`)
 	frrEC     = regexp.MustCompile(`EC\{([^}]*)\}`)
 	frrRT     = regexp.MustCompile(`\d+:\d+`)
 	frrFilter = regexp.MustCompile(`Destination Address (\S+?)(/off 0)?$`)

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"weft/routeserver/wire"
@@ -31,10 +33,18 @@ var frr = &speaker{
 	},
 	graceful: []wire.Family{wire.EVPN, wire.VPNv4, wire.VPNv6},
 	helps:    []wire.Family{wire.VPNv4, wire.VPNv6},
+	release:  frrRelease,
 	start:    func(t *testing.T, at seat) pe { f := &frrPE{t: t, seat: at}; f.launch(); return f },
 }
 
 const frrPrograms = "/usr/lib/frr/"
+
+var frrRelease = sync.OnceValue(func() string {
+	said, _ := exec.Command(frrPrograms+"bgpd", "--version").Output() // "bgpd version 10.3"
+	_, version, _ := strings.Cut(string(said), "version ")
+	major, _, _ := strings.Cut(version, ".")
+	return major
+})
 
 type frrPE struct {
 	seat

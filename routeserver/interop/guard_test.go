@@ -40,11 +40,6 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// hurts is whether a poison hurts any daemon that is here.
-func (p *poisoner) hurts(f wire.Family, x poisons.Poison) bool {
-	return slices.ContainsFunc(p.members, func(m member) bool { return m.has(f) && slices.Contains(x.Hurts, m.name) })
-}
-
 // guarded announces one poison and looks at what the guard makes of it.
 func (p *poisoner) guarded(t *testing.T, f wire.Family, x poisons.Poison) {
 	settled := 3 * time.Second // longer than a suspicion takes to form and to be cleared
@@ -72,7 +67,7 @@ func (p *poisoner) guarded(t *testing.T, f wire.Family, x poisons.Poison) {
 	})
 	for _, m := range p.members {
 		want := 0
-		if m.has(f) && slices.Contains(x.Hurts, m.name) {
+		if m.hurtBy(f, x) {
 			want = 1
 		}
 		if lost := len(seen[m.number]) - 1; lost != want {
@@ -95,7 +90,7 @@ func (p *poisoner) guarded(t *testing.T, f wire.Family, x poisons.Poison) {
 func (p *poisoner) wants(f wire.Family, x poisons.Poison) map[string]int {
 	all := map[string]int{}
 	for _, m := range p.members {
-		if m.has(f) && slices.Contains(x.Hurts, m.name) {
+		if m.hurtBy(f, x) {
 			all[fmt.Sprintf("pe%d", m.number)] = 1
 		}
 	}

@@ -20,6 +20,7 @@ type speaker struct {
 	graceful  []wire.Family          // it restarts gracefully in these: the route server keeps its routes
 	helps     []wire.Family          // and in these it keeps the routes of a route server that restarts
 	mute      string                 // why it does not send ROUTE-REFRESH, if it does not
+	release   func() string          // the major release that is here, of a daemon of which it matters
 	start     func(*testing.T, seat) pe
 }
 

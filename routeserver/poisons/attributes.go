@@ -136,9 +136,9 @@ func tunnels() []attribute {
 		poison(Withdrawn, "tunnel of an SR policy", "c017 0c 000f 0008 0c 06 000000000064"),
 		poison(Withdrawn, "tunnel with a segment list", "c017 08 000f 0004 80 0001 00"),
 		poison(Withdrawn, "Tunnel Encapsulation that is well-known", "4017 04 0008 0000"),
-		poison(Relayed, "tunnel without a sub-TLV", "c017 04 0008 0000"),
-		poison(Relayed, "tunnel with an egress endpoint", "c017 10 0008 000c 06 0a 00000000 0001 0a620002"),
-		poison(Relayed, "two tunnels", "c017 08 0008 0000 0002 0000"),
+		poison(Relayed, "tunnel without a sub-TLV", "c017 04 0008 0000", FRR10),
+		poison(Relayed, "tunnel with an egress endpoint", "c017 10 0008 000c 06 0a 00000000 0001 0a620002", FRR10),
+		poison(Relayed, "two tunnels", "c017 08 0008 0000 0002 0000", FRR10),
 		poison(Relayed, "tunnel with a long sub-TLV that nobody knows", "c017 09 0008 0005 c8 0002 abcd", FRR),
 	}
 }

@@ -27,9 +27,10 @@ const (
 	VPNv6 = "vpnv6"
 )
 
-// Daemons that cannot take routes which are well formed.
+// Daemons that cannot take routes which are well formed: every release that was tried, or one of them.
 const (
 	FRR   = "FRR"
+	FRR10 = "FRR 10"
 	BIRD  = "BIRD"
 	GoBGP = "gobgpd"
 )
