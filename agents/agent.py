@@ -16,6 +16,7 @@ from agents.events import watching
 from agents.fence import Nft
 from agents.fence.watch import RuleWatch
 from agents.gobgp import Gobgp, Intent
+from agents.guests import Guests
 from agents.host import Host
 from agents.hypervisors.found import Drivers
 from agents.hypervisors.ports import arrivals
@@ -95,6 +96,7 @@ class Agent:
         self._moves = Moves(
             settings.cloudlet, folder, controller, drivers, self._multipath.switch, self._leases, self._sources, forget
         )
+        self._guests = Guests(self._moves, self._dirty.set)
         self._desired = state.desired()
         if self._desired is not None:
             self._moves.know(self._protection.fit(self._desired))
@@ -125,6 +127,7 @@ class Agent:
                     self._mac_moves.run(),
                     self._prober.run(),
                     self._moves.run(),
+                    self._guests.run(),
                     self._identity.run(),
                     self._signing.run(),
                     self._leases.watch(),
@@ -293,6 +296,7 @@ class Agent:
         self._host.intend(tuple(bridge_name(endpoint) for endpoint in desired.endpoints))
         self._mac_moves.intend(desired)
         found = [*self._rules.findings(), *self._host.findings, *self._leases.findings(), *self._mac_moves.findings()]
+        found += self._guests.findings()
         for endpoint in desired.endpoints:
             if endpoint.flavour is Flavour.VPLS:
                 found += vpls.mismatches(endpoint, self._gobgp.table)

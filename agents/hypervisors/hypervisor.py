@@ -139,6 +139,15 @@ class Comparable(Protocol):
 
 
 @runtime_checkable
+class Answering(Protocol):
+    """A driver that has a way to an agent in the guest, beside its network. Drivers need not."""
+
+    async def answers(self, name: str) -> bool:
+        """Whether an agent in the guest of a machine that runs here answers now. Raises HypervisorError if nobody can
+        tell, and may take long; a machine that is being moved is not asked about."""
+
+
+@runtime_checkable
 class Networked(Protocol):
     """A driver whose sources connect to places that targets name. A target is the word of another cloudlet's agent, who
     is foreign. Drivers whose targets are no network addresses need not."""

@@ -69,6 +69,14 @@ class Moves:
         for order in wanted.values():
             self._take(order)
 
+    def running(self) -> list[tuple[str, Hypervisor]]:
+        """The machines that ran here when they were last seen, each with its driver."""
+        return self._place.running()
+
+    def at_rest(self, machine: str) -> bool:
+        """Whether no order for a machine is being carried out."""
+        return all(work.task.done() for work in self._works.values() if work.order.machine.name == machine)
+
     async def run(self) -> None:
         """Works until cancelled."""
         for entry in self._journal.open():

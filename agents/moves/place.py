@@ -197,6 +197,15 @@ class Place:
         """As they were last seen."""
         return sorted((state for seen in self._seen.values() for state in seen.values()), key=lambda s: s.name)
 
+    def running(self) -> list[tuple[str, Hypervisor]]:
+        """The machines that ran when they were last seen, each with its driver."""
+        return [
+            (name, self._drivers.loaded[driver].hypervisor)
+            for driver, seen in self._seen.items()
+            for name, state in seen.items()
+            if state.condition == "running"
+        ]
+
     def known(self, machines: list[MachineState]) -> None:
         """The controller knows these."""
         for state in machines:

@@ -1,6 +1,7 @@
 """The qemu driver with real guests: two hosts with a link between them; each test is told what it does to whom."""
 # ruff: noqa: F401, F811 - fixtures are imported
 
+import asyncio
 import os
 import shlex
 import signal
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.hypervisors.hypervisor import Fenced, HypervisorError, Refused
+from agents.hypervisors.hypervisor import Answering, Fenced, HypervisorError, Refused
 from agents.hypervisors.qemu.condition import SILENT
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import Disk
@@ -296,6 +297,19 @@ def test_one_that_hangs(hosts: Hosts) -> None:
             os.kill(one.pid("vm1"), signal.SIGCONT)
             until(lambda: condition(one) == "running", seconds=30)
             shell(one, "true")
+
+
+def test_a_guest_whose_agent_hangs_does_not_answer(hosts: Hosts) -> None:
+    here = hosts.one
+    boot(here)
+    assert isinstance(here.driver, Answering)
+    assert here.do(here.driver.answers("vm1"))
+    hang = 'setsid sh -c "sleep 1; kill -STOP $PPID" >/dev/null 2>&1 </dev/null &'
+    shell(here, hang)
+    time.sleep(2)
+    with pytest.raises((HypervisorError, TimeoutError)):
+        here.do(asyncio.wait_for(here.driver.answers("vm1"), 3))
+    assert condition(here) == "running"
 
 
 def test_links_and_announcement(hosts: Hosts) -> None:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from agents.hypervisors.guest_json import guest_object
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.guest_answer import LONGEST, Started, Status, answer, output, synchronised
 from agents.hypervisors.qemu.monitor import short
@@ -44,6 +45,16 @@ class GuestAgent:
                 raise HypervisorError(f"{self._name}: the guest did not finish {said!r} in {seconds:g} s") from None
             except HypervisorError as error:
                 raise HypervisorError(f"{self._name}: {error}") from error
+            except (OSError, EOFError) as error:
+                raise HypervisorError(f"{self._name}: no agent in the guest answers: {error}") from error
+
+    async def answers(self) -> bool:
+        """Whether there is an agent that answers now: waits for one, and for whoever else talks to it. Raises
+        HypervisorError if the answer is none, or nobody can be asked."""
+        async with self._lock:
+            try:
+                async with self.talk() as ask:
+                    return "return" in await self._read(guest_object, await ask("guest-ping", {}), LONGEST)
             except (OSError, EOFError) as error:
                 raise HypervisorError(f"{self._name}: no agent in the guest answers: {error}") from error
 

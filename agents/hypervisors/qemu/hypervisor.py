@@ -210,6 +210,10 @@ class Qemu:
             raise HypervisorError(f"{name}: there is no guest: its QEMU does not run")
         return await vm.agent.run(program, *arguments, seconds=seconds)
 
+    async def answers(self, name: str) -> bool:
+        """As Answering."""
+        return await self._vm(name).agent.answers()
+
 
 def _handed_over(kept: Record | None) -> bool:
     """Whether all of a machine is elsewhere, so that nothing is lost with its QEMU here, whatever that does."""

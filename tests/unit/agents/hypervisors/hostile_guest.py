@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,11 +72,18 @@ class HostileDomain(Connection):
 
 async def asked_by_socket(guest: HostileSocket, folder: Path, seconds: float) -> str:
     """What the driver `qemu` makes of it; every connection is closed when this returns."""
+    async with by_socket(guest, folder) as agent:
+        return await agent.run("true", seconds=seconds)
+
+
+@asynccontextmanager
+async def by_socket(guest: HostileSocket, folder: Path) -> AsyncIterator[GuestAgent]:
+    """As the driver `qemu` has it; every connection is closed after that."""
     path = folder / "agent"
     path.unlink(missing_ok=True)
     async with await asyncio.start_unix_server(guest.meet, path):
         try:
-            return await GuestAgent("vm1", path).run("true", seconds=seconds)
+            yield GuestAgent("vm1", path)
         finally:
             async with asyncio.timeout(10):
                 await asyncio.sleep(0.005)  # a connection that was given up at once is still to be accepted
@@ -85,4 +93,9 @@ async def asked_by_socket(guest: HostileSocket, folder: Path, seconds: float) ->
 
 async def asked_by_libvirt(answers: Sequence[bytes], seconds: float, delay: float = 0.0) -> str:
     """What the driver `libvirt` makes of it."""
-    return await DomainAgent("vm1", UUID, HostileDomain(answers, delay)).run("true", seconds=seconds)
+    return await by_libvirt(answers, delay).run("true", seconds=seconds)
+
+
+def by_libvirt(answers: Sequence[bytes], delay: float = 0.0) -> GuestAgent:
+    """As the driver `libvirt` has it."""
+    return DomainAgent("vm1", UUID, HostileDomain(answers, delay))

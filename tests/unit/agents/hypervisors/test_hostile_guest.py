@@ -13,8 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.qemu.guest_agent import GuestAgent
 from agents.hypervisors.qemu.guest_answer import LONGEST
-from tests.unit.agents.hypervisors.hostile_guest import PID, HostileSocket, asked_by_libvirt, asked_by_socket
+from tests.unit.agents.hypervisors.hostile_guest import (
+    PID,
+    HostileSocket,
+    asked_by_libvirt,
+    asked_by_socket,
+    by_libvirt,
+    by_socket,
+)
 
 HELLO = b'{"return": {"exited": true, "exitcode": 0, "out-data": "aGVsbG8="}}\n'
 
@@ -203,3 +211,26 @@ def test_a_text_or_the_one_error(tmp_path: Path, said: list[bytes], sync: bytes,
                 fine(error)
 
     asyncio.run(both())
+
+
+async def test_a_guest_that_answers_is_there(tmp_path: Path) -> None:
+    pong = [b'{"return": {}}\n']
+    async with by_socket(HostileSocket(pong), tmp_path) as agent:
+        assert await agent.answers()
+    assert await by_libvirt(pong).answers()
+
+
+@pytest.mark.parametrize("answers", [[b"null\n"], [b"[" * 100_000 + b"\n"], [b"x" * (2 * LONGEST) + b"\n"], []])
+async def test_a_guest_that_answers_no_ping_is_silent_or_one_kind_of_error(
+    answers: Sequence[bytes], tmp_path: Path
+) -> None:
+    async def answered(agent: GuestAgent) -> bool:
+        try:
+            async with asyncio.timeout(1):
+                return await agent.answers()
+        except (HypervisorError, TimeoutError):
+            return False
+
+    async with by_socket(HostileSocket(answers), tmp_path) as agent:
+        assert not await answered(agent)
+    assert not await answered(by_libvirt(answers))
