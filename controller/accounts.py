@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.core.addresses import AddressPlan, Kind, PlanError
 from controller.core.blocks import SIZE
+from controller.core.event_budget import of_endpoint
 from controller.core.refusals import invalid
 from controller.db import blocks, devices, events, leases, pairs
 from controller.db.devices import ClientRow
@@ -188,7 +189,7 @@ async def _lease(
             over[pair.id, kind] = ("lease-released", pair.device, text, data)
     await leases.keep(session, rows, at)
     happened += [over[half] for half in sorted(await leases.end(session, over.keys(), at))]
-    await events.add_all(session, happened)
+    await events.add_all(session, happened, caused_by=of_endpoint(endpoint))
     return fresh
 
 

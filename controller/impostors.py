@@ -5,7 +5,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from controller.core.event_budget import of_cloudlet
-from controller.core.pace import Pace
 from controller.journal import Journal
 from controller.wire.access import AccessReport, Dropped, Impostor
 
@@ -29,11 +28,10 @@ EVENTS: dict[Impostor, tuple[str, str]] = {
 
 
 class Impostors:
-    """Raises an event the first time, and again after QUIET seconds if it has gone on; of all, a few a minute."""
+    """Raises an event the first time, and again after QUIET seconds if it has gone on."""
 
     def __init__(self, journal: Journal, clock: Callable[[], float] = time.monotonic) -> None:
         self._journal, self._clock = journal, clock
-        self._pace = Pace(burst=20, per_second=0.1)
         self._told: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     def look(self, before: AccessReport | None, report: AccessReport) -> None:
@@ -47,13 +45,12 @@ class Impostors:
         subject, at = dropped.endpoint or cloudlet, self._clock()
         type_, text = EVENTS[dropped.what]
         key = subject, dropped.what
-        if self._told.get(key, -QUIET) + QUIET > at or (untold := self._pace.admit(at)) is None:
+        if self._told.get(key, -QUIET) + QUIET > at:
             return
         self._told.pop(key, None)
         self._told[key] = at
         if len(self._told) > REMEMBERED:
             self._told.popitem(last=False)
         data = {"cloudlet": cloudlet, "what": dropped.what, "packets": dropped.packets}
-        more = {"untold": untold} if untold else {}
         said, source = f"{subject}: {text}; {dropped.packets} packets dropped", of_cloudlet(cloudlet)
-        self._journal.note(type_, subject, said, caused_by=source, **data, **more)
+        self._journal.note(type_, subject, said, caused_by=source, **data)

@@ -6,7 +6,6 @@ reports of the same second share one transaction.
 
 import asyncio
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -17,7 +16,6 @@ from controller.core.event_budget import of_cloudlet
 from controller.core.intent import Intent
 from controller.core.neighbour_history import HOUR, LATE, ROUND, start
 from controller.core.neighbour_reports import Intake, Pair
-from controller.core.pace import Pace
 from controller.db import bandwidths, neighbour_history, neighbours, platforms, reporters
 from controller.db.base import now
 from controller.db.engine import Database
@@ -69,7 +67,6 @@ class Neighbours:
         self._arrivals: list[Arrival] = []
         self._rounds = 0
         self._work = asyncio.Event()
-        self._pace = Pace(burst=60, per_second=1.0)
         self._turn = 0
 
     async def take(self, report: NeighbourReport) -> None:
@@ -129,18 +126,14 @@ class Neighbours:
         self._tell(intake.news(), "answers with too long a delay, or too seldom")
 
     def _tell(self, news: Iterable[tuple[Pair, bool]], why: str) -> None:
-        """An event for each cloudlet with news, as long as there are not too many."""
+        """An event for each cloudlet with news."""
         changes: dict[tuple[str, bool], list[str]] = {}
         for (of, to), possible in news:
             changes.setdefault((of, possible), []).append(to)
         for (of, possible), names in changes.items():
-            untold = self._pace.admit(time.monotonic())
-            if untold is None:
-                continue
             text = f"{of}: {_sentence(names, possible)}" + ("" if possible else f": {why}")
-            data = {"neighbours": sorted(names)} | ({"untold": untold} if untold else {})
             kind = "neighbour-possible" if possible else "neighbour-lost"
-            self._journal.note(kind, of, text, caused_by=of_cloudlet(of), **data)
+            self._journal.note(kind, of, text, caused_by=of_cloudlet(of), neighbours=sorted(names))
 
     async def sweep(self) -> None:
         """Takes the silent ones from the possible neighbours, rolls history up, and now and then removes what is left

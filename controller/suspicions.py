@@ -1,11 +1,10 @@
-"""Packets whose address and MAC do not agree with the lease: told now and then, however many there are."""
+"""Packets whose address and MAC do not agree with the lease."""
 
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 
 from controller.core.event_budget import of_endpoint
-from controller.core.pace import Pace
 from controller.core.witnesses import Lease
 from controller.journal import Journal
 from controller.wire.sightings import Sighting
@@ -17,20 +16,16 @@ REMEMBERED = 1000
 
 
 class Suspicions:
-    """Raises an event `device-spoofed`: the first time, and again after QUIET seconds; of all, a few a minute."""
+    """Raises an event `device-spoofed`: the first time, and again after QUIET seconds."""
 
     def __init__(self, journal: Journal, clock: Callable[[], float] = time.monotonic) -> None:
         self._journal, self._clock = journal, clock
-        self._pace = Pace(burst=20, per_second=0.1)
         self._told: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     def raise_(self, sighting: Sighting, lease: Lease) -> None:
         """Somebody else's MAC has the address of this lease."""
         key, at = (sighting.endpoint, sighting.address), self._clock()
         if self._told.get(key, -QUIET) + QUIET > at:
-            return
-        untold = self._pace.admit(at)
-        if untold is None:
             return
         self._told.pop(key, None)
         self._told[key] = at
@@ -41,5 +36,4 @@ class Suspicions:
             f"known by {', '.join(sorted(lease.macs))}"
         )
         data = {"endpoint": sighting.endpoint, "address": sighting.address, "mac": sighting.mac, "how": sighting.how}
-        more, source = {"untold": untold} if untold else {}, of_endpoint(sighting.endpoint)
-        self._journal.note("device-spoofed", lease.device, text, caused_by=source, **data, **more)
+        self._journal.note("device-spoofed", lease.device, text, caused_by=of_endpoint(sighting.endpoint), **data)

@@ -11,7 +11,6 @@ from itertools import islice
 
 from controller.core.event_budget import of_cloudlet, of_tunnel
 from controller.core.intent import Intent
-from controller.core.pace import Pace
 from controller.core.tunnels import turns
 from controller.db import events
 from controller.db import tunnels as table
@@ -48,7 +47,6 @@ class Tunnels:
         self._waiting: dict[str, tuple[datetime, Ipsec | None]] = {}
         self._work = asyncio.Event()
         self._dropped: dict[str, tuple[float, int, int]] = {}  # when it was told last, and what was not told since
-        self._pace = Pace(burst=20, per_second=0.1)
         self._turn = 0
 
     def take(self, cloudlet: str, ipsec: Ipsec | None) -> None:
@@ -83,7 +81,7 @@ class Tunnels:
         into, out = into + more_in, out + more_out
         if not into and not out:
             return
-        if at < told + QUIET or (untold := self._pace.admit(at)) is None:
+        if at < told + QUIET:
             self._dropped[cloudlet] = told, into, out
             return
         self._dropped[cloudlet] = at, 0, 0
@@ -95,7 +93,7 @@ class Tunnels:
             and (tunnel.dropped_in, tunnel.dropped_out) != (was.dropped_in, was.dropped_out)
         )
         text = f"{cloudlet}: VXLAN in the clear was dropped: {out} packets that were to leave, {into} that came"
-        data = {"out": out, "in": into, "peers": peers} | ({"untold": untold} if untold else {})
+        data = {"out": out, "in": into, "peers": peers}
         self._journal.note("plaintext-dropped", cloudlet, text, caused_by=of_cloudlet(cloudlet), **data)
 
     async def run(self) -> None:

@@ -110,10 +110,12 @@ async def _write(session: AsyncSession) -> None:
     await insert_alone(session, Lock.EVENTS, EventRow, session.info.pop(ADDED))
 
 
-async def add_all(session: AsyncSession, entries: Iterable[tuple[str, str, str, dict[str, Any]]]) -> None:
-    """Records many events, as `add`: type, subject, text and data of each."""
+async def add_all(
+    session: AsyncSession, entries: Iterable[tuple[str, str, str, dict[str, Any]]], *, caused_by: str | None
+) -> None:
+    """Records many events of one source, as `add`: type, subject, text and data of each."""
     for type, subject, text, data in entries:
-        await add(session, type, subject, text, **data)
+        await add(session, type, subject, text, caused_by=caused_by, **data)
 
 
 async def after(session: AsyncSession, number: int, limit: int, which: Which = ALL) -> list[EventRow]:

@@ -57,7 +57,7 @@ def _sourceless() -> Iterator[str]:
         for call in (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)):
             name = ast.unparse(call.func)
             named = "caused_by" in {keyword.arg for keyword in call.keywords}
-            if name.endswith(("events.add", "journal.note")) and not named:
+            if name.endswith(("events.add", "events.add_all", "journal.note")) and not named:
                 yield file.relative_to(root).as_posix()
 
 
