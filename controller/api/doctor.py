@@ -1,6 +1,8 @@
 """The doctor: whether intent, rule sets, Adj-RIB-Outs and kernels agree. Gathers; `controller.core.doctor` compares."""
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
@@ -8,25 +10,31 @@ from pydantic import BaseModel, ConfigDict, Field
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.core.desired import desired
+from controller.core.destinations import within_reach
 from controller.core.doctor import (
     Cloudlet,
     InForce,
     Route,
     RouteServer,
+    Settled,
     Vm,
     compare,
     compare_clones,
+    compare_cpus,
     compare_policy,
     compare_session_keys,
     compare_vms,
 )
-from controller.db import vms
+from controller.db import platforms, vms
 from controller.drift import Found
 from controller.propagation import Propagation
 from controller.region import Region
 from controller.routeservers import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
+from controller.wire.platforms import Platform
 
 router = APIRouter(prefix="/api/v1/doctor", tags=["doctor"], dependencies=[Operator])
+
+Reports = dict[str, dict[str, Platform]]
 
 MOST = 100_000
 """Routes of one table of a route server that are compared."""
@@ -86,6 +94,7 @@ async def diagnose(region: Running) -> Diagnosis:
     differences += await asyncio.to_thread(compare, rules, servers, cloudlets)
     differences += compare_session_keys(region.session_keys.all(), servers)
     differences += compare_vms(await _vms(region))
+    differences += compare_cpus(*await _cpus(region))
     differences += compare_clones(await region.cloned_clients.found())
     return Diagnosis(
         ok=not differences,
@@ -110,6 +119,17 @@ async def _vms(region: Region) -> list[Vm]:
     async with region.database.read() as session:
         rows = await vms.unwell(session)
     return [Vm(row.name, row.endpoint, row.condition, row.ended) for row in rows]
+
+
+async def _cpus(region: Region) -> tuple[list[Settled], Callable[[str], frozenset[str]], Reports]:
+    intent = region.intent
+    async with region.database.read() as session:
+        found = await vms.settled(session)
+        drivers = {driver for _, driver, _ in found}
+        reports = {driver: await platforms.reports(session, intent.cloudlets, driver) for driver in sorted(drivers)}
+    lans = intent.endpoints
+    groups = [Settled(lans[key[0]].cloudlet, *key, tuple(names)) for key, names in found.items() if key[0] in lans]
+    return groups, partial(within_reach, intent), reports
 
 
 def _policy(found: Found) -> InForce:

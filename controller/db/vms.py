@@ -78,6 +78,16 @@ async def unwell(session: AsyncSession) -> list[VmRow]:
     return list(await session.scalars(query.order_by(VmRow.name)))
 
 
+async def settled(session: AsyncSession) -> dict[tuple[str, str, str], list[str]]:
+    """The names of the VMs whose CPU is settled, by endpoint, driver and CPU."""
+    driver = VmRow.machine["driver"].as_string()
+    query = select(VmRow.endpoint, driver, VmRow.cpu_settled, VmRow.name).where(VmRow.cpu_settled.is_not(None))
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for endpoint, by, cpu, name in await session.execute(query.order_by(VmRow.name)):
+        found.setdefault((endpoint, by, cpu), []).append(name)
+    return found
+
+
 async def count(session: AsyncSession, endpoint: str) -> int:
     """How many VMs are at an endpoint."""
     return await session.scalar(select(func.count()).select_from(VmRow).where(VmRow.endpoint == endpoint)) or 0

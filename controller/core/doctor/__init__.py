@@ -13,6 +13,7 @@ code that acts is not repeated by the code that checks.
 from collections.abc import Sequence
 
 from controller.core.doctor.clones import compare_clones
+from controller.core.doctor.cpus import Settled, compare_cpus
 from controller.core.doctor.difference import Difference
 from controller.core.doctor.kernels import Cloudlet, compare_kernels
 from controller.core.doctor.kinds import REMEDIES, Kind
@@ -33,9 +34,11 @@ __all__ = [
     "Kind",
     "Route",
     "RouteServer",
+    "Settled",
     "Vm",
     "compare",
     "compare_clones",
+    "compare_cpus",
     "compare_policy",
     "compare_session_keys",
     "compare_vms",

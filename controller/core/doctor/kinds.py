@@ -47,6 +47,7 @@ class Kind(StrEnum):
     PAIRS_HOARDED = "pairs-hoarded"
     VM_ENDED = "vm-ended"
     VM_UNKNOWN = "vm-unknown"
+    VM_CPU = "vm-cpu"
     DOES_NOT_PASS = "does-not-pass"
     PASSES_THOUGH_FORBIDDEN = "passes-though-forbidden"
 
@@ -133,6 +134,10 @@ REMEDIES: dict[Kind, str] = {
     ),
     Kind.VM_UNKNOWN: (
         "find out at that cloudlet why its hypervisor does not answer; `weft vm stop` ends it as if its power were cut"
+    ),
+    Kind.VM_CPU: (
+        "choose a CPU that all of them have (`weft vm set --cpu baseline`; it is settled anew when the VM is started), "
+        "or leave that cloudlet out of the VM's pools"
     ),
     Kind.DOES_NOT_PASS: (
         "look at the underlay between the two VTEPs (UDP port 4789), and with `nft list counters` at both cloudlets "

@@ -136,3 +136,19 @@ def test_no_machine_is_made_with_another_cpu_than_its_own(told: dict[str, bool],
         assert found == []
     else:
         assert [(one.act, one.machine.cpu) for one in found] == [(act, None)]
+
+
+async def test_the_doctor_names_a_cloudlet_that_has_come_to_lack_it(controller: Controller) -> None:
+    async def named() -> list[str]:
+        found = await controller.get("/doctor")
+        return [one["text"] for one in found["differences"] if one["kind"] == "vm-cpu"]
+
+    await ready(controller)
+    await tell(controller, "c2", platform("avx512f"))
+    await controller.post("/vms", WEB)
+    assert await start(controller) == "EPYC-Milan,-avx512f" and await named() == []
+    await tell(controller, "c2", platform("rdpid"))
+    [text] = await named()
+    assert text.startswith(
+        "web at c1-lan cannot move to c2: c2 cannot give guests the CPU EPYC-Milan,-avx512f: it lacks rdpid"
+    )
