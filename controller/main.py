@@ -83,6 +83,13 @@ def _parser() -> argparse.ArgumentParser:
         "backup (--to sqlite:///FILE), the way back, or the move to PostgreSQL. Controllers may work on it meanwhile.",
     )
     copying.add_argument("--to", required=True, metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME")
+    mending = commands.add_parser(
+        "mend",
+        help="name rows that refer to what is not there",
+        description="Looks for rows of the database that WEFT_DATABASE_URL names which refer to rows that somebody has "
+        "deleted by hand, and names them. Stop all controllers before --delete.",
+    )
+    mending.add_argument("--delete", type=Path, metavar="FILE", help="take them out; they are written to FILE before")
     _add_authority(commands)
     return parser
 
@@ -162,6 +169,22 @@ def _serve() -> None:
             settings.socket.unlink(missing_ok=True)
 
 
+def _mend(arguments: argparse.Namespace) -> str:
+    from controller.settings import BadSettings, read_settings
+
+    try:
+        url = read_settings().database_url
+    except BadSettings as error:
+        raise Failure(str(error)) from error
+    with _database():
+        from controller.db.dangling import NotMended, mend
+
+        try:
+            return asyncio.run(mend(url, arguments.delete))
+        except NotMended as error:
+            raise Failure(str(error)) from error
+
+
 @contextmanager
 def _database() -> Iterator[None]:
     """What is wrong with the database is said with the setting that names it."""
@@ -192,7 +215,8 @@ def main() -> None:
         if arguments.command is None:
             _serve()
         else:
-            print(f"weft-controller: {(_authority if arguments.command == 'ca' else _copy)(arguments)}")
+            work = {"ca": _authority, "copy": _copy, "mend": _mend}[arguments.command]
+            print(f"weft-controller: {work(arguments)}")
     except Failure as error:
         sys.exit(f"weft-controller: {error}")
 

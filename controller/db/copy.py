@@ -1,13 +1,12 @@
 """A whole database copied into another that is empty, of the same kind or not, while controllers work on it: a backup,
 the way back, and the move from SQLite to PostgreSQL."""
 
-from alembic.migration import MigrationContext
-from sqlalchemy import Connection, Table, func, inspect, make_url, select, text
+from sqlalchemy import Table, func, inspect, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.db.engine import Database
-from controller.db.schema import head, metadata, upgrade
+from controller.db.schema import head, metadata, step, upgrade
 from controller.db.trouble import Unavailable
 
 BATCH = 1000
@@ -32,11 +31,11 @@ async def copy_database(url: str, to: str) -> str:
 async def copy(source: Database, target: Database) -> dict[str, int]:
     """Copies everything as it is at one moment. Gives the number of rows by table. Raises NotCopied."""
     async with source.read() as reading:
-        revision = await reading.run_sync(lambda session: _revision(session.connection()))
-        if revision is None:
+        at = await reading.run_sync(lambda session: step(session.connection()))
+        if at is None:
             raise NotCopied("there is nothing to copy: no controller has ever used the database")
-        if revision != head():
-            raise NotCopied(f"the database is at step {revision}, this release at {head()}: start its controller first")
+        if at != head():
+            raise NotCopied(f"the database is at step {at}, this release at {head()}: start its controller first")
         try:
             await _make(target)
             async with target.write() as writing:
@@ -93,7 +92,3 @@ async def _given(session: AsyncSession, table: str, column: str) -> int:
 
 def _is_postgresql(session: AsyncSession) -> bool:
     return session.get_bind().dialect.name == "postgresql"
-
-
-def _revision(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()

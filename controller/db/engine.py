@@ -11,6 +11,7 @@ have a snapshot (REPEATABLE READ), which costs nothing and never fails.
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from enum import IntEnum
@@ -136,7 +137,7 @@ class Database:
                             await connection.execute(text(f"SET LOCAL {what} = 0"))
                     yield connection
                     if self._sqlite and (broken := (await connection.execute(text("PRAGMA foreign_key_check"))).all()):
-                        raise Unavailable(f"{len(broken)} rows refer to rows that are not there, the first {broken[0]}")
+                        raise Unavailable(_deleted([(table, parent) for table, _, parent, _ in broken]))
                     await connection.commit()
         finally:
             if self._sqlite:
@@ -212,3 +213,13 @@ def _translated() -> Iterator[None]:
         if found := trouble(error):
             raise found from error
         raise
+
+
+def _deleted(broken: list[tuple[str, str]]) -> str:
+    """What is wrong with a database from which somebody has deleted rows by hand, and the way out; `broken` has the
+    table of each row that refers to none, and that to which it refers."""
+    some = ", ".join(f"{number} of {table} to {parent}" for (table, parent), number in sorted(Counter(broken).items()))
+    return (
+        f"{len(broken)} rows refer to rows that are not there ({some}): put a backup in place, or stop all controllers "
+        "and run `weft-controller mend`, which names each"
+    )

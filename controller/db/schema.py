@@ -4,6 +4,7 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import Connection, MetaData
@@ -117,6 +118,11 @@ async def downgrade(database: Database, revision: str = "base") -> None:
 def head() -> str | None:
     """The latest migration of this release."""
     return ScriptDirectory.from_config(_config(None)).get_current_head()
+
+
+def step(connection: Connection) -> str | None:
+    """The migration that the database is at; None if no controller has ever used it."""
+    return MigrationContext.configure(connection).get_current_revision()
 
 
 def _upgrade(connection: Connection, revision: str) -> None:
