@@ -116,13 +116,18 @@ def _authority(arguments: argparse.Namespace) -> str:
         raise Failure(str(error)) from error
 
 
-def _in_use(issuer: str) -> "Sequence[Held]":
+def _url() -> str:
+    """The database that the settings name."""
     from controller.settings import BadSettings, read_settings
 
     try:
-        url = read_settings().database_url
+        return read_settings().database_url
     except BadSettings as error:
         raise Failure(str(error)) from error
+
+
+def _in_use(issuer: str) -> "Sequence[Held]":
+    url = _url()
     with _database():
         from controller.db.rotation import in_use
 
@@ -130,12 +135,7 @@ def _in_use(issuer: str) -> "Sequence[Held]":
 
 
 def _copy(arguments: argparse.Namespace) -> str:
-    from controller.settings import BadSettings, read_settings
-
-    try:
-        url = read_settings().database_url
-    except BadSettings as error:
-        raise Failure(str(error)) from error
+    url = _url()
     with _database():
         from controller.db.copy import NotCopied, copy_database
 
@@ -170,12 +170,7 @@ def _serve() -> None:
 
 
 def _mend(arguments: argparse.Namespace) -> str:
-    from controller.settings import BadSettings, read_settings
-
-    try:
-        url = read_settings().database_url
-    except BadSettings as error:
-        raise Failure(str(error)) from error
+    url = _url()
     with _database():
         from controller.db.dangling import NotMended, mend
 
