@@ -216,7 +216,7 @@ def _translated() -> Iterator[None]:
 
 
 def _deleted(broken: list[tuple[str, str]]) -> str:
-    """What is wrong with a database from which somebody has deleted rows by hand, and the way out; `broken` has the
+    """The sentence about a database from which somebody has deleted rows by hand, with the way out; `broken` has the
     table of each row that refers to none, and that to which it refers."""
     some = ", ".join(f"{number} of {table} to {parent}" for (table, parent), number in sorted(Counter(broken).items()))
     return (

@@ -2,7 +2,11 @@
 
 import logging
 import sys
+import time
 from types import TracebackType
+from typing import TextIO
+
+from controller.wire.repeats import Repeats
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -27,8 +31,21 @@ class Lines(logging.Formatter):
         return "\n".join(f"  | {visible(line)[:LONGEST]}" for line in super().formatException(ei).split("\n"))
 
 
+class Bounded(logging.StreamHandler[TextIO]):
+    """Leaves out what is said too often (`repeats.py`)."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._repeats = Repeats()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Writes a line, and how many were left out before."""
+        for one in self._repeats.admit(record, time.monotonic()):
+            super().emit(one)
+
+
 def begin(level: int) -> None:
     """Logs to standard error from now on."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = Bounded(sys.stderr)
     handler.setFormatter(Lines(FORMAT))
     logging.basicConfig(level=level, handlers=[handler])

@@ -51,7 +51,7 @@ const callers, fromOne = 512, 128
 
 func run(ctx context.Context, o *options) error {
 	debug.SetGCPercent(50) // memory is what a small machine is short of
-	log := slog.New(slog.NewTextHandler(records{os.Stderr}, &slog.HandlerOptions{Level: o.level}))
+	log := slog.New(bounded(slog.NewTextHandler(records{os.Stderr}, &slog.HandlerOptions{Level: o.level})))
 	started := time.Now()
 	store, err := ruleset.OpenStore(o.state)
 	if err != nil {
