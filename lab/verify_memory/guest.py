@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.hypervisor import Answering, HypervisorError
 from agents.hypervisors.qemu.monitor import Monitor
 from controller.wire.machines import Machine
 from lab.hosts import Host
+from lab.patience import until
 
 NAME = "vm1"
 MEMORY = 256 << 20
@@ -26,10 +27,20 @@ def machine(driver: str, vcpus: int) -> Machine:
 
 def busy(host: Host, vcpus: int) -> None:
     """The guest has booted, and works on all of its virtual CPUs. Raises HypervisorError."""
+    until(lambda: _listens(host), seconds=120)
     _ask(host, *PATTERN)
     for _ in range(vcpus):
         script = f"setsid sh -c '{CHURN}' >/dev/null 2>&1 </dev/null &"
         host.do(host.driver.guest(NAME, "sh", "-c", script, seconds=90))
+
+
+def _listens(host: Host) -> bool:
+    """A guest that boots opens its end of the channel more than once; whoever asks it meanwhile may get no answer."""
+    assert isinstance(host.driver, Answering)
+    try:
+        return host.do(host.driver.answers(NAME))
+    except HypervisorError:
+        return False
 
 
 def ails(host: Host) -> str:

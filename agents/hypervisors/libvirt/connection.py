@@ -102,6 +102,8 @@ class Connection:
             except libvirt.libvirtError as error:
                 if error.get_error_code() in _UNASKED:
                     raise NobodyThere(str(error)) from error
+                if error.get_error_code() is None:  # all that libvirt says when the guest closes its end meanwhile
+                    raise HypervisorError("the guest's agent went away while it was asked") from error
                 raise
 
         return await self._do(work, PATIENCE + seconds)

@@ -2,14 +2,19 @@
 
 import asyncio
 import gc
+import re
+import tracemalloc
 import warnings
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+import agents
 from agents import command
 from lab.patience import eventually
+
+ROOT = Path(agents.__file__).parents[1]
 
 CHILD = "sleep 60 & echo $! > {0}.new; mv {0}.new {0}; wait"
 """A shell whose child holds its pipes, and which says the child's pid."""
@@ -30,6 +35,40 @@ async def test_after_its_time_it_is_gone_with_its_children(tmp_path: Path) -> No
     with pytest.raises(TimeoutError):
         await command.run("sh", "-c", CHILD.format(pid), seconds=1)
     assert not await _lives(int(pid.read_text()))
+
+
+@pytest.mark.parametrize("where", ["1", "2"])
+async def test_one_that_writes_without_end_is_ended_and_takes_bounded_memory(
+    where: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(command, "LONGEST", 2**20)
+    pid = tmp_path / "pid"
+    tracemalloc.start()
+    try:
+        with pytest.raises(command.Overlong, match="sh wrote more than 1048576 bytes"):
+            await command.run("sh", "-c", f"echo $$ > {pid}; exec cat /dev/zero >&{where}", seconds=60)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * 2**20
+    assert not await _lives(int(pid.read_text()))
+
+
+async def test_one_that_reads_nothing_is_no_error() -> None:
+    assert await command.run("true", stdin="x" * 2**20) == command.Ended(0, "", "")
+
+
+def test_no_other_module_starts_programs_for_an_answer() -> None:
+    """Each program has a bound on what it writes, and none outlives its call."""
+    there = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("agents", "controller")
+        for path in (ROOT / package).rglob("*.py")
+        if re.search(r"create_subprocess|subprocess\.(run|Popen|check_)|os\.popen|os\.system", path.read_text())
+    }
+    lasting = "agents/hypervisors/qemu/process.py"  # a QEMU, whose words go to a file
+    probe = "agents/ipsec/daemon.py"  # one fixed question at the start, about this machine alone
+    assert there == {"agents/command.py", lasting, probe}
 
 
 def test_a_loop_that_closes_right_after_a_cancel_leaves_nothing(tmp_path: Path) -> None:

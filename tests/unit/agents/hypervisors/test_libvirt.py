@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import libvirt
+import libvirt_qemu
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -197,6 +198,26 @@ async def test_a_guest_that_boots_is_waited_for_and_asked_once() -> None:
 async def test_a_guest_in_which_nobody_ever_listens() -> None:
     with pytest.raises(HypervisorError, match="did not finish"):
         await DomainAgent("vm1", UUID, Guests(1000, [])).run("true", seconds=0.3)
+
+
+async def test_a_guest_that_closes_its_end_while_it_is_asked_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """libvirt has no error of its own then, and its binding no more to say than which function failed."""
+
+    class Opened:
+        def lookupByUUIDString(self, uuid: str) -> str:  # noqa: N802 - libvirt's
+            return uuid
+
+        def close(self) -> None:
+            pass
+
+    def fails(*_: object) -> str:
+        raise libvirt.libvirtError("virDomainQemuAgentCommand() failed")
+
+    opened: Callable[[str], Opened] = lambda uri: Opened()  # noqa: E731
+    monkeypatch.setattr(libvirt, "open", opened)
+    monkeypatch.setattr(libvirt_qemu, "qemuAgentCommand", fails)
+    with pytest.raises(HypervisorError, match="the guest's agent went away while it was asked"):
+        await Connection("test").ask(UUID, "{}", 1)
 
 
 async def test_a_libvirtd_that_is_not_there(tmp_path: Path) -> None:
