@@ -25,6 +25,7 @@ async def test_what_is_leased_has_a_name(controller: Controller) -> None:
     reverse = await exported(controller, origin="weft.example", form="reverse")
     assert "3.0.1.10.in-addr.arpa. IN PTR m1-vm.c1-lan.weft.example.\n" in reverse
     assert "10.1.0.2\tm1.c1-lan.weft.example\n" in await exported(controller, origin="weft.example", form="hosts")
+    await controller.cloudlet("c9", 9)
     assert "m1" not in await exported(controller, endpoint="c9-lan")
 
 
