@@ -55,7 +55,7 @@ ROW: dict[str, Any] = {
     "last_bytes": 12_345_678,
     "last_seconds": 12.5,
     "leased": 1234,
-    "log": "/work/build/lab/demo/logs/weft-routeserver-rs1.log",
+    "log": "/srv/build/lab/demo/logs/weft-routeserver-rs1.log",
     "mac": "02:00:5e:00:00:01",
     "macs": ["02:00:5e:00:00:01", "02:00:5e:00:00:02"],
     "managed_by_policy": True,
