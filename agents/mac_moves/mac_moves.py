@@ -5,9 +5,11 @@ import logging
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from agents.kernel import bridge_index, tunnel_index
-from agents.mac_moves.notifications import Entry, listen
+from agents.lan import bridge_name
+from agents.mac_moves.notifications import Entry, listen, look_up
 from agents.mac_moves.places import Place, Places
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.findings import Finding
@@ -19,15 +21,19 @@ _LOOK = 10.0  # seconds between two looks for what has been quiet
 
 class MacMoves:
     """One cloudlet's. `changed` is called when there is a duplicate more, or one less; `name` gives an interface's name
-    by its index, and raises OSError if there is none."""
+    by its index, `index` the other way round, and `ask` the place at which the bridge with an index has a MAC. All
+    three raise OSError if there is no such interface."""
 
     def __init__(
         self,
         changed: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
         name: Callable[[int], str] = socket.if_indextoname,
+        index: Callable[[str], int] = socket.if_nametoindex,
+        ask: Callable[[int, str], Entry | None] = look_up,
     ) -> None:
-        self._changed, self._clock, self._name = changed, clock, name
+        self._changed, self._clock = changed, clock
+        self._name, self._index, self._ask = name, index, ask
         self._endpoints: dict[int, Endpoint] = {}
         self._places: dict[str, Places] = {}
 
@@ -41,10 +47,24 @@ class MacMoves:
         return [finding for name, places in sorted(self._places.items()) for finding in places.findings(name)]
 
     def port_of(self, endpoint: str, mac: str) -> str | None:
-        """The port of a LAN, or the endpoint behind a tunnel, at which a MAC was heard last; None: at none."""
+        """The port of a LAN, or the endpoint behind a tunnel, at which a MAC was heard last; None: at none.
+
+        The kernel says only once where a MAC is. Beside a device that makes up MACs that word may be lost, and the MAC
+        of a newcomer be among those forgotten, so the bridge is asked for what is not known."""
         places = self._places.get(endpoint)
-        place = places.where(mac) if places is not None else None
+        if places is None:
+            return None
+        if places.where(mac) is None:
+            self._find(endpoint, mac)
+        place = places.where(mac)
         return place.name if place is not None else None
+
+    def _find(self, endpoint: str, mac: str) -> None:
+        lan = next(lan for lan in self._endpoints.values() if lan.name == endpoint)
+        with suppress(OSError):
+            entry = self._ask(self._index(bridge_name(lan)), mac)
+            if entry is not None:
+                self.hear(entry)
 
     async def run(self) -> None:
         """Work until cancelled."""

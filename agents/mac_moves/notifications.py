@@ -1,7 +1,8 @@
 """What the kernel says of forwarding databases (RTM_NEWNEIGH of the family AF_BRIDGE, linux/neighbour.h).
 
-Parsing is pure; `listen` has the socket. It reads no more than so many datagrams a second: a device that makes up MACs
-costs the agent that much, and what the kernel has no room for meanwhile is lost.
+Parsing is pure; `listen` and `look_up` have the sockets. `listen` reads no more than so many datagrams a second: a
+device that makes up MACs costs the agent that much, and what the kernel has no room for meanwhile is lost. The kernel
+does not say it again; `look_up` asks for it.
 """
 
 import asyncio
@@ -13,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 _GROUP = 0x4  # RTMGRP_NEIGH
-_NEW = 28  # RTM_NEWNEIGH
+_NEW, _GET = 28, 30  # RTM_NEWNEIGH, RTM_GETNEIGH
+_REQUEST = 1  # NLM_F_REQUEST
 _AF_BRIDGE = 7
 _PERMANENT = 0x80  # NUD_PERMANENT: the bridge's and its ports' own
 _HEADER = struct.Struct("=IHHII")  # struct nlmsghdr
@@ -81,3 +83,19 @@ async def listen(told: Callable[[Entry], None]) -> None:
                     for entry in entries(await loop.sock_recv(receiver, 65536)):
                         told(entry)
             await asyncio.sleep(_PAUSE)
+
+
+def look_up(bridge: int, mac: str) -> Entry | None:
+    """Where the bridge with this index has a MAC; None: nowhere. The kernel answers within the call (Linux 5.0 or
+    later). Raises OSError if there is no asking."""
+    request = _question(bridge, bytes.fromhex(mac.replace(":", "")))
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE) as asker:
+        asker.sendto(request, (0, 0))
+        return next(entries(asker.recv(65536)), None)
+
+
+def _question(bridge: int, mac: bytes) -> bytes:
+    body = _NEIGHBOUR.pack(_AF_BRIDGE, 0, 0, 0, 0)
+    for key, value in ((_LLADDR, mac), (_MASTER, struct.pack("=I", bridge))):
+        body += _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), key) + value + bytes(-len(value) % 4)
+    return _HEADER.pack(_HEADER.size + len(body), _GET, _REQUEST, 1, 0) + body

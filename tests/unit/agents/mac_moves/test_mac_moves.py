@@ -2,6 +2,7 @@
 
 import struct
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,7 +58,9 @@ class Moves:
 
     def __init__(self, flavour: Flavour = Flavour.VPLS) -> None:
         self.now, self.changed = 0.0, 0
-        self.moves = MacMoves(self._count, lambda: self.now, self._name)
+        self.database: dict[str, Entry] = {}
+        self.asked: list[tuple[int, str]] = []
+        self.moves = MacMoves(self._count, lambda: self.now, self._name, self._index, self._ask)
         self.desired = desired(
             endpoint(1, flavour=flavour, remotes=[remote(endpoint(n, flavour=flavour)) for n in (2, 3)])
         )
@@ -70,6 +73,16 @@ class Moves:
         if index not in NAMES:
             raise OSError("no such interface")
         return NAMES[index]
+
+    def _index(self, name: str) -> int:
+        found = [index for index, known in NAMES.items() if known == name]
+        if not found:
+            raise OSError("no such interface")
+        return found[0]
+
+    def _ask(self, bridge: int, mac: str) -> Entry | None:
+        self.asked.append((bridge, mac))
+        return self.database.get(mac)
 
     def found(self) -> list[str]:
         return [finding.found for finding in self.moves.findings()]
@@ -117,3 +130,27 @@ def test_a_lan_that_is_gone_is_forgotten() -> None:
     assert moves.found() == ["e2 and e3"]
     moves.moves.intend(desired())
     assert moves.found() == []
+
+
+def test_a_mac_of_which_the_kernels_word_was_lost_is_asked_for_once() -> None:
+    moves = Moves()
+    assert moves.moves.port_of("e1", MAC) is None
+    moves.database[MAC] = Entry(MAC, 2, 1, None)
+    assert moves.moves.port_of("e1", MAC) == moves.moves.port_of("e1", MAC) == "md1-0"
+    assert moves.asked == [(1, MAC)] * 2, "what is known is not asked for again"
+
+
+def test_a_mac_that_was_pushed_out_is_found_again() -> None:
+    moves = Moves()
+    moves.database[MAC] = Entry(MAC, 2, 1, None)
+    moves.moves.hear(moves.database[MAC])
+    for number in range(2000):
+        moves.moves.hear(Entry(f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}", 2, 1, None))
+    assert moves.moves.port_of("e1", MAC) == "md1-0" and moves.asked == [(1, MAC)]
+
+
+def test_there_is_no_asking_for_a_lan_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    moves = Moves()
+    assert moves.moves.port_of("e4", MAC) is None, "of no endpoint here"
+    monkeypatch.delitem(NAMES, 1)
+    assert moves.moves.port_of("e1", MAC) is None and moves.asked == [], "its bridge is gone"
