@@ -16,7 +16,7 @@ from lab.siege.bed import ROUTE_DISTINGUISHER, ROUTE_TARGET, octets
 from lab.siege.bodies import SHAPES, twisted
 from lab.siege.figures import Calls, Figures, Pings, calls, missing
 from lab.siege.gauges import Gauge
-from lab.siege.verdict import BUDGET, COLLECTED, PROBES, wrong
+from lab.siege.verdict import PROBES, wrong
 
 WELL = Figures(
     seconds=60,
@@ -50,7 +50,8 @@ def test_nobody_noticed() -> None:
         ({"calls": {"an operator": Calls(9, 1, 0.1, 0.2, 0.2, {503: 1})}}, "1 of 9 requests of an operator"),
         ({"calls": {"an operator": Calls(0, 0, 0.0, 0.0, 0.0, {})}}, "0 of 0 requests of an operator"),
         ({"gauges": {"rs1": Gauge(0, 0, 0.0, restarted=True)}}, "rs1 died"),
-        ({"gauges": {"rs1": Gauge(0, int(BUDGET * COLLECTED) + 1, 0.0, restarted=False)}}, "more than one PE may cost"),
+        ({"gauges": {"rs1": Gauge(7 << 20, 392 << 20, 0.0, restarted=False)}}, "rs1 grew by 385 MiB, more than 384"),
+        ({"gauges": {"controller": Gauge(156 << 20, 413 << 20, 0.0, restarted=False)}}, "controller grew by 257 MiB"),
         ({"missing": ["1 of member-left c1-lan"]}, "this event is missing: 1 of member-left c1-lan"),
         ({"unleased": ["02:00:60:00:00:01"]}, "this lease is missing: 02:00:60:00:00:01"),
         ({"resets": ["session with e1 is down"]}, "a session of good will ended: session with e1 is down"),

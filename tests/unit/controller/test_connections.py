@@ -1,0 +1,90 @@
+"""A connection that has ended costs nothing: it is freed at once, and does not wait for the collector of cycles, which
+looks seldom at what is old (`controller.serving.COLLECT`)."""
+
+import asyncio
+import gc
+import socket
+import ssl
+from asyncio.sslproto import SSLProtocol
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from controller.connections import _Connection
+from controller.db.base import now
+from controller.trust import ceremony
+from lab.patience import eventually
+from tests.unit.controller.listening import AGENT, Listen, Listening
+
+TIMES = 4
+GET = "GET /api/v1/agent/desired HTTP/1.1\r\nHost: c\r\n"
+CREDENTIAL = f"Authorization: {AGENT['Authorization']}\r\n"
+ENDS: dict[str, tuple[bool, str | bytes]] = {
+    "garbage for a handshake": (False, "hello"),
+    "half a handshake": (False, b"\x16\x03\x01\x02\x00\x01"),
+    "nothing": (False, ""),
+    "a handshake and nothing": (True, ""),
+    "no HTTP": (True, "\x00\r\n\r\n"),
+    "half a head": (True, GET),
+    "half a body": (True, "POST /api/v1/agent/report HTTP/1.1\r\nHost: c\r\nContent-Length: 9\r\n\r\n{"),
+    "a request that is answered": (True, "GET /healthz HTTP/1.1\r\nHost: c\r\n\r\n"),
+    "two in a row": (True, "GET /healthz HTTP/1.1\r\nHost: c\r\n\r\n" * 2),
+    "a request that is refused": (True, GET + "\r\n"),
+    "an unknown path": (True, "GET /nowhere HTTP/1.1\r\nHost: c\r\n\r\n"),
+    "a stream": (True, GET + CREDENTIAL + "\r\n"),
+}
+
+
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@asynccontextmanager
+async def serving(listen: Listen, path: Path) -> AsyncIterator[Listening]:
+    ceremony.init(path / "authority", "test", now())
+    async with listen(authority=path / "authority", agent_listen="127.0.0.1:0", request_seconds=0.5) as controller:
+        yield controller
+
+
+def speak(port: int, secure: bool, text: str | bytes) -> None:
+    """Says that, hears what comes, and hangs up without a word."""
+    with socket.create_connection(("127.0.0.1", port), timeout=1) as plain, suppress(OSError):
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with context.wrap_socket(plain, server_hostname="controller") if secure else plain as spoken:
+            spoken.sendall(text.encode() if isinstance(text, str) else text)
+            spoken.recv(4096)
+
+
+def alive() -> list[str]:
+    return [type(one).__name__ for one in gc.get_objects() if isinstance(one, SSLProtocol | _Connection)]
+
+
+async def test_an_open_one_costs_little(listen: Listen, tmp_path: Path) -> None:
+    """asyncio would keep 256 KiB for it."""
+    async with serving(listen, tmp_path) as controller:
+        assert controller.tls
+        speaking = asyncio.create_task(asyncio.to_thread(speak, controller.tls, True, GET))
+        await eventually(lambda: "SSLProtocol" in alive())
+        secure = [one for one in gc.get_objects() if isinstance(one, SSLProtocol)]
+        assert [len(kept) for one in secure for kept in vars(one).values() if isinstance(kept, bytearray)] == [32 << 10]
+        await speaking
+
+
+@pytest.mark.parametrize("how", ENDS)
+async def test_however_it_ends_it_is_freed(listen: Listen, tmp_path: Path, how: str, without_collector: None) -> None:
+    secure, text = ENDS[how]
+    async with serving(listen, tmp_path) as controller:
+        assert controller.tls
+        for _ in range(TIMES):
+            await asyncio.to_thread(speak, controller.tls, secure, text)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2):
+                await eventually(lambda: not alive())
+        assert alive() == []
