@@ -1,7 +1,9 @@
 """How each of the two databases is spoken to: its driver, its settings, how long it may take."""
 
 import asyncio
+import sqlite3
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import aiosqlite
@@ -30,6 +32,10 @@ CONNECT, COMMAND = 5, 40
 
 KEEPALIVE = {"tcp_keepalives_idle": "3", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"}
 """PostgreSQL: the server finds out after 6 s that a controller's machine is gone or cut off, and frees its locks."""
+
+
+CHUNK = 64
+"""Rows that SQLite's thread hands over at once, of those that are asked for one after the other."""
 
 
 def with_driver(text: str) -> URL:
@@ -74,10 +80,23 @@ def sqlite(url: URL, begin: str, *, migrating: bool = False, **options: Any) -> 
     return engine
 
 
+class _Connection(aiosqlite.Connection):
+    """Stops once. Where work is cancelled twice SQLAlchemy stops a connection that it is closing already; its thread
+    ends at the first word, and the task that closes it would wait for an answer to the second for ever."""
+
+    _stopped = False
+
+    def stop(self) -> asyncio.Future[None] | None:
+        if self._stopped:
+            return None
+        self._stopped = True
+        return super().stop()
+
+
 async def _open(*arguments: Any, **options: Any) -> aiosqlite.Connection:
     """A connection. Where the file cannot be opened its thread ends too before that is told: what the thread says last
     would find the event loop of a controller that gives up closed, and be a traceback."""
-    connection = aiosqlite.connect(*arguments, **options)
+    connection = _Connection(partial(sqlite3.connect, *arguments, **options), CHUNK)
     connection._thread.daemon = True
     try:
         return await connection
