@@ -30,8 +30,8 @@ RETRY = 5
 GOODBYE = 5.0
 """Seconds that a peer has to end TLS in due form once the controller has."""
 
+# What asyncio keeps for each connection over TLS, in bytes: 256 KiB if not told, and a record has no more than 16 KiB.
 SSLProtocol.max_size = 32 * 1024
-# asyncio keeps so much for each connection over TLS, and 256 KiB if not told: a record has no more than 16 KiB.
 
 
 def peer(address: str) -> str:
@@ -124,9 +124,7 @@ class _Connection(H11Protocol):
                 ssl_handshake_timeout=seconds,
                 ssl_shutdown_timeout=min(seconds, GOODBYE),
             )
-        except (
-            OSError
-        ) as error:  # of TLS, the connection, or it took too long; nobody tells of the loss of one like that
+        except OSError as error:  # of TLS, the connection, or of time; nobody tells of the loss of one like that
             _forget(error)
             transport.abort()
             self._leave()

@@ -25,7 +25,7 @@ GRACE = 1
 COLLECT = (10_000, 20, 5)
 """When cycles are looked for (gc.set_threshold). Requests leave few behind, while streams hold many objects: by the
 defaults a tenth of the controller's time went into it, with 1,000 streams 100 ms in a row. But what is old has to be
-looked at as well: with 20 for the last number not before there are four million objects more, which ten minutes of a
+looked at as well: with 20 for the last number not before there are four million objects more, which four minutes of a
 siege did not make, so that all that it left behind stayed."""
 
 OPTIONS: dict[str, Any] = {

@@ -33,7 +33,6 @@ CONNECT, COMMAND = 5, 40
 KEEPALIVE = {"tcp_keepalives_idle": "3", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"}
 """PostgreSQL: the server finds out after 6 s that a controller's machine is gone or cut off, and frees its locks."""
 
-
 CHUNK = 64
 """Rows that SQLite's thread hands over at once, of those that are asked for one after the other."""
 

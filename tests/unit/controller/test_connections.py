@@ -16,25 +16,25 @@ from controller.connections import _Connection
 from controller.db.base import now
 from controller.trust import ceremony
 from lab.patience import eventually
-from tests.unit.controller.listening import AGENT, Listen, Listening
+from tests.unit.controller.listening import BEARER, Listen, Listening
 
 TIMES = 4
 GET = "GET /api/v1/agent/desired HTTP/1.1\r\nHost: c\r\n"
-CREDENTIAL = f"Authorization: {AGENT['Authorization']}\r\n"
-ENDS: dict[str, tuple[bool, str | bytes]] = {
-    "garbage for a handshake": (False, "hello"),
-    "half a handshake": (False, b"\x16\x03\x01\x02\x00\x01"),
-    "nothing": (False, ""),
-    "a handshake and nothing": (True, ""),
-    "no HTTP": (True, "\x00\r\n\r\n"),
-    "half a head": (True, GET),
-    "half a body": (True, "POST /api/v1/agent/report HTTP/1.1\r\nHost: c\r\nContent-Length: 9\r\n\r\n{"),
-    "a request that is answered": (True, "GET /healthz HTTP/1.1\r\nHost: c\r\n\r\n"),
-    "two in a row": (True, "GET /healthz HTTP/1.1\r\nHost: c\r\n\r\n" * 2),
-    "a request that is refused": (True, GET + "\r\n"),
-    "an unknown path": (True, "GET /nowhere HTTP/1.1\r\nHost: c\r\n\r\n"),
-    "a stream": (True, GET + CREDENTIAL + "\r\n"),
+ENDS: dict[str, tuple[bool, str | bytes, str]] = {
+    "garbage for a handshake": (False, "hello", ""),
+    "half a handshake": (False, b"\x16\x03\x01\x02\x00\x01", ""),
+    "nothing": (False, "", ""),
+    "a handshake and nothing": (True, "", "408"),
+    "no HTTP": (True, "\x00\r\n\r\n", "400"),
+    "half a head": (True, GET, "408"),
+    "half a body": (True, "POST /api/v1/agent/report HTTP/1.1\r\nHost: c\r\nContent-Length: 9\r\n\r\n{", "408"),
+    "a request that is answered": (True, "GET /healthz HTTP/1.1\r\nHost: c\r\n\r\n", "200"),
+    "two in a row": (True, "GET /healthz HTTP/1.1\r\nHost: c\r\n\r\n" * 2, "200"),
+    "a request that is refused": (True, GET + "\r\n", "401"),
+    "an unknown path": (True, "GET /nowhere HTTP/1.1\r\nHost: c\r\n\r\n", "404"),
+    "a stream": (True, f"GET /api/v1/events HTTP/1.1\r\nHost: c\r\nAccept: text/event-stream\r\n{BEARER}\r\n", "200"),
 }
+"""How a connection may end: whether there is TLS, what is said, and the status of what comes back, if anything does."""
 
 
 @pytest.fixture
@@ -52,21 +52,27 @@ async def serving(listen: Listen, path: Path) -> AsyncIterator[Listening]:
         yield controller
 
 
-def speak(port: int, secure: bool, text: str | bytes) -> None:
-    """Says that, hears what comes, and hangs up without a word."""
-    with socket.create_connection(("127.0.0.1", port), timeout=1) as plain, suppress(OSError):
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        with context.wrap_socket(plain, server_hostname="controller") if secure else plain as spoken:
-            spoken.sendall(text.encode() if isinstance(text, str) else text)
-            spoken.recv(4096)
+def speak(port: int, secure: bool, text: str | bytes) -> str:
+    """Says that, hears what comes first, and hangs up without a word. Returns the status of an answer."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=2) as plain,
+        context.wrap_socket(plain, server_hostname="controller") if secure else plain as spoken,
+    ):
+        spoken.sendall(text.encode() if isinstance(text, str) else text)
+        try:
+            heard = spoken.recv(4096)
+        except ConnectionError:
+            return ""
+    return heard[9:12].decode() if heard.startswith(b"HTTP/1.1 ") else ""
 
 
 def alive() -> list[str]:
     return [type(one).__name__ for one in gc.get_objects() if isinstance(one, SSLProtocol | _Connection)]
 
 
-async def test_an_open_one_costs_little(listen: Listen, tmp_path: Path) -> None:
+async def test_an_open_one_costs_little(listen: Listen, tmp_path: Path, without_collector: None) -> None:
     """asyncio would keep 256 KiB for it."""
     async with serving(listen, tmp_path) as controller:
         assert controller.tls
@@ -79,11 +85,11 @@ async def test_an_open_one_costs_little(listen: Listen, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ENDS)
 async def test_however_it_ends_it_is_freed(listen: Listen, tmp_path: Path, how: str, without_collector: None) -> None:
-    secure, text = ENDS[how]
+    secure, text, status = ENDS[how]
     async with serving(listen, tmp_path) as controller:
         assert controller.tls
         for _ in range(TIMES):
-            await asyncio.to_thread(speak, controller.tls, secure, text)
+            assert await asyncio.to_thread(speak, controller.tls, secure, text) == status
         with suppress(TimeoutError):
             async with asyncio.timeout(2):
                 await eventually(lambda: not alive())
