@@ -12,7 +12,7 @@ its depth, and the objects that its text can become, before it is read."""
 
 def guest_object(text: str, longest: int) -> dict[str, Any]:
     """Return the object that the text is, of at most `longest` characters. Raises HypervisorError whatever else the
-    guest wrote: its text continues a sentence about who answered."""
+    guest wrote: its text continues a sentence that ends with "the guest"."""
     if len(text) > longest:
         raise HypervisorError(f"answered {len(text)} characters, and {longest} are taken")
     if any(text.count(sign) > SIGNS for sign in '[{,"'):

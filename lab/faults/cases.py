@@ -39,6 +39,7 @@ class Fault(StrEnum):
     CUT_PATH = "cut-path"
     FULL = "destination-full"
     GUEST_SILENT = "guest-silent"
+    GUEST_GARBLES = "guest-garbles"
     DEVICE_GONE = "device-gone"
     DEVICE_DEAF = "device-never-joins"
     DEVICE_WALKS = "device-walks-on"
@@ -88,7 +89,7 @@ def _ends(case: Case) -> Iterable[End]:
             return [End.DONE] if case.seconds <= 1 else [End.DONE, End.KEPT, End.UNDONE]
         case Fault.FULL:
             return [End.UNDONE]
-        case Fault.GUEST_SILENT:
+        case Fault.GUEST_SILENT | Fault.GUEST_GARBLES:
             return [End.DONE] if case.step is Step.DISCARD else [End.KEPT]
         case Fault.DEVICE_GONE if case.step is Step.JOIN:
             return [End.DONE, End.KEPT]  # it may have joined at once
@@ -109,6 +110,7 @@ def _all() -> Iterable[Case]:
     yield Case(Fault.TWICE, Step.AUTHORISE)
     for step in (Step.MEMORY, Step.ACTIVATE, Step.JOIN, Step.LEAVE, Step.DISCARD):
         yield Case(Fault.GUEST_SILENT, step)
+        yield Case(Fault.GUEST_GARBLES, step)
     for step in (Step.PREPARE, Step.MEMORY, Step.SWITCHOVER, Step.ACTIVATE, Step.JOIN, Step.LEAVE, Step.DISCARD):
         yield Case(Fault.DEVICE_GONE, step)
     yield Case(Fault.DEVICE_DEAF, Step.JOIN)
@@ -135,6 +137,7 @@ CHOSEN = (
     "cut-source-1s@switchover",
     "destination-full@prepare",
     "guest-silent@leave",
+    "guest-garbles@activate",
     "device-gone@leave",
     "device-never-joins@join",
     "device-walks-on@memory",

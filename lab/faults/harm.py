@@ -62,7 +62,9 @@ class Harm:
             case Fault.CUT_SOURCE | Fault.CUT_DESTINATION | Fault.CUT_PATH:
                 self._cut(True)
             case Fault.GUEST_SILENT:
-                self._guest("STOP")
+                self._guest("killall -STOP qemu-ga")
+            case Fault.GUEST_GARBLES:
+                self._guest("touch /run/garble; killall qemu-ga")
             case Fault.DEVICE_GONE:
                 lose(self._region, DEVICE)
             case Fault.DEVICE_WALKS:
@@ -81,7 +83,9 @@ class Harm:
             case Fault.FULL:
                 self._within(["umount", "-l", self._folder()])
             case Fault.GUEST_SILENT:
-                self._guest("CONT")
+                self._guest("killall -CONT qemu-ga")
+            case Fault.GUEST_GARBLES:
+                self._guest("rm /run/garble; killall garble")
             case Fault.DEVICE_DEAF:
                 self._limits(8)
             case Fault.DEVICE_GONE:
@@ -143,14 +147,14 @@ class Harm:
         words = ["ip", "mptcp", "limits", "set", "subflows", str(number), "add_addr_accepted", str(number)]
         self._region.execute(DEVICE, words, check=True)
 
-    def _guest(self, number: str) -> None:
-        """A signal for the guest's agent, said on the console, where a shell waits as soon as the guest runs."""
+    def _guest(self, words: str) -> None:
+        """Say words on the guest's console, where a shell waits as soon as the guest runs."""
 
         def running() -> list[str]:
             return [name for name in (self._source, self._destination) if census.condition(name) == "running"]
 
         until(lambda: bool(running()), "the guest runs", 30, pause=0.02)
-        _say(census.folder(running()[0]) / "console", f"killall -{number} qemu-ga")
+        _say(census.folder(running()[0]) / "console", words)
 
 
 def kill_qemu(folder: Path, seconds: float = 0.0) -> bool:

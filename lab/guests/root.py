@@ -40,7 +40,7 @@ def pack(unpacked: Path, tree: Path, work: Path) -> bytes:
     archive.file("etc/inittab", (HERE / "image/inittab").read_bytes())
     archive.file("etc/passwd", b"root::0:0:root:/root:/bin/sh\n")
     archive.file("etc/group", b"root:x:0:\n")
-    for name in ("start", "say", "agent", "end"):
+    for name in ("start", "say", "agent", "garble", "end"):
         archive.file(f"etc/weft/{name}", (HERE / "image" / name).read_bytes(), 0o755)
     archive.file(f"{BINARIES}/shutdown", (HERE / "image/shutdown").read_bytes(), 0o755)
     archive.file(f"{BINARIES}/weft-guest", (HERE / "package/weft-guest").read_bytes(), 0o755)

@@ -46,7 +46,7 @@ def answer(command: str, text: str, model: type[A]) -> A:
     try:
         found = guest_object(text, LONGEST)
     except HypervisorError as error:
-        raise HypervisorError(f"the guest {error} to {command}") from None
+        raise HypervisorError(f"to {command} the guest {error}") from None
     if "error" in found:
         refusal = found["error"]
         said = refusal.get("desc") if isinstance(refusal, dict) else refusal
