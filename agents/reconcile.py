@@ -9,7 +9,7 @@ from typing import Protocol
 
 from agents import evpn, lan, vpls
 from agents.access import Access
-from agents.fence import Fence, Nft, NftError, Underlay, ruleset
+from agents.fence import Fence, Nft, NftError, Underlay, mac_limit, ruleset
 from agents.kernel import Snapshot
 from agents.netlink import Kernel, KernelError
 from agents.operations import Operation, WriteSysctl, describe, index_of
@@ -129,7 +129,8 @@ class Reconciler:
 
     async def _fence(self, fences: Mapping[str, Fence], desired: Desired, problems: dict[int, list[str]]) -> bool:
         try:
-            text = ruleset(list(fences.values()), self._underlay(desired)) + self._guard(desired)
+            ordered = list(fences.values())
+            text = ruleset(ordered, self._underlay(desired)) + mac_limit(ordered) + self._guard(desired)
             if self._access is None:
                 await self._nft.apply(text)
             elif await self._nft.apply(text + self._access.text(desired), await self._access.first(desired)):
@@ -170,7 +171,8 @@ def _fences(desired: Desired) -> Iterator[Fence]:
         )
         gateways6 = (endpoint.gateway6, str(lan.link_local(mac))) if endpoint.gateway6 is not None else ()
         gateway = endpoint.gateway if ip_address(endpoint.gateway).version == 4 else None
-        yield Fence(bridge, tunnels, endpoint.prefix, endpoint.prefix6, gateways6, mac, gateway=gateway)
+        learns = endpoint.flavour is Flavour.VPLS
+        yield Fence(bridge, tunnels, endpoint.prefix, endpoint.prefix6, gateways6, mac, gateway=gateway, learns=learns)
 
 
 def _vpls(desired: Desired) -> list[Endpoint]:

@@ -21,6 +21,8 @@ EVENTS: dict[Impostor, tuple[str, str]] = {
     "wrapped": ("frames-hidden", "somebody at an access port sends frames whose packet stands behind another header"),
     "hidden": ("frames-hidden", "somebody at an access port sends headers that cannot be read"),
     "source": ("address-spoofed", "somebody at an access port uses an address that is not its own"),
+    "crowd": ("too-many-macs", "somebody at an access port uses more MACs than its bridge learns of one port"),
+    "crowd-in": ("too-many-macs", "more MACs came out of a tunnel than its bridge learns of one"),
     "vxlan": ("vxlan-injected", "VXLAN came from somebody who shares no pool with it"),
     "vni": ("vxlan-injected", "VXLAN came from the VTEP of a peer, with the VNI of a tunnel that is not that peer's"),
 }

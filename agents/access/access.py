@@ -13,6 +13,7 @@ from agents.access.specification import Specification, read
 from agents.backoff import Backoff
 from agents.controller import ControllerAway, ControllerRefused
 from agents.fence import OTHER_VNI, OUTSIDE, Nft, NftError
+from agents.fence.mac_limit import TABLE as MACS
 from agents.fence.rules import TABLE as FENCES
 from agents.lan import bridge_name, tunnel_pattern
 from agents.sources.rules import TABLE as SOURCES
@@ -155,14 +156,14 @@ class Access:
         """What was dropped that somebody at an access port, or on the underlay, made up: by the fences, and by what
         guards sources."""
         found = []
-        for one in await self._nft.counters(FENCES, SOURCES) if self._endpoints else []:
-            reason, _, where = one.reason.rpartition("-")
+        for one in await self._nft.counters(FENCES, MACS, SOURCES) if self._endpoints else []:
+            reason = one.reason.removesuffix("-at")
             endpoint = self._endpoints.get(one.bridge)
             if not one.packets:
                 continue
             if (underlay := _UNDERLAY.get(f"{one.bridge}.{one.reason}")) is not None:
                 found.append(Dropped(what=underlay, packets=one.packets))
-            elif where == "at" and endpoint is not None and reason in get_args(Impostor):
+            elif endpoint is not None and reason in get_args(Impostor):
                 found.append(Dropped(endpoint=endpoint, what=cast(Impostor, reason), packets=one.packets))
         return found
 

@@ -2,11 +2,25 @@
 
 A pool bridges its members' LANs, but DHCP, router advertisements and neighbour discovery stay at home, and nobody
 routes through a shared member. At its own LAN nobody but the cloudlet is a DHCP server or a router. Start with
-`ruleset` (rules.py), the pure step from `Fence`s to nft text; frames.py says which frames hide what they carry; `Nft`
-(nft.py) puts the text into the kernel and reads the drop counters back; generation.py tells whether it is still there.
+`ruleset` (rules.py), the pure step from `Fence`s to nft text; frames.py says which frames hide what they carry, and
+mac_limit.py how many MACs a bridge learns of one port; `Nft` (nft.py) puts the text into the kernel and reads the drop
+counters back; generation.py tells whether it is still there.
 """
 
+from agents.fence.mac_limit import mac_limit
 from agents.fence.nft import Dropped, Elements, Nft, NftError
 from agents.fence.rules import OTHER_VNI, OUTSIDE, UNASKED, Fence, Underlay, ruleset
 
-__all__ = ["OTHER_VNI", "OUTSIDE", "UNASKED", "Dropped", "Elements", "Fence", "Nft", "NftError", "Underlay", "ruleset"]
+__all__ = [
+    "OTHER_VNI",
+    "OUTSIDE",
+    "UNASKED",
+    "Dropped",
+    "Elements",
+    "Fence",
+    "Nft",
+    "NftError",
+    "Underlay",
+    "mac_limit",
+    "ruleset",
+]

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from agents import command
 from agents.answer import Unreadable, read_json
 from agents.fence.generation import generation
+from agents.fence.mac_limit import mac_limit
 from agents.fence.notifications import Transaction
 from agents.fence.rules import FAMILIES, TABLE, ruleset
 
@@ -210,7 +211,7 @@ class Nft:
         """Takes the fences out, if there are any. Raises NftError."""
         async with self._lock:
             self._text = None
-            await _nft("-f", "-", stdin=ruleset([]))
+            await _nft("-f", "-", stdin=ruleset([]) + mac_limit([]))
 
 
 async def objects(family: str, table: str) -> list[Object]:

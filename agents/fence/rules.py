@@ -83,7 +83,8 @@ class Fence:
     """One LAN and where it meets others: its bridge, the tunnel ports (a name, or a prefix ending in `*`), and the
     LAN's own prefix in CIDR form. With IPv6 beside it `prefix6`, and `gateways6`, the gateway's own IPv6 addresses.
     `gateway` is its IPv4 address and `mac` its MAC, and `ports` are the LAN's access ports: visitors at those get
-    routed what they send to another gateway, and nobody there is a gateway. Raises ValueError naming the field."""
+    routed what they send to another gateway, and nobody there is a gateway. `learns`: the bridge learns MACs from the
+    tunnels. Raises ValueError naming the field."""
 
     bridge: str
     tunnels: str
@@ -93,6 +94,7 @@ class Fence:
     mac: str | None = None
     ports: tuple[str, ...] = ()
     gateway: str | None = None
+    learns: bool = False
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.bridge):
@@ -165,7 +167,7 @@ def _bridge_table(fences: list[Fence]) -> list[str]:
         lines += _chain(f"{fence.bridge}.at", _impostors_to_drop(fence))
         if fence.mac is not None:
             lines += _chain(f"{fence.bridge}.visitors", _frames_to_turn(fence, fence.mac))
-    access = [f"iifname {ports} jump {f.bridge}.at" for f in fences if (ports := _access_ports(f))]
+    access = [f"iifname {ports} jump {f.bridge}.at" for f in fences if (ports := access_ports(f))]
     visitors = [rule for fence in fences for rule in _visitors(fence)]
     lines += _base(
         "prerouting", "prerouting", [*(f'iifname "{f.tunnels}" jump {f.bridge}.in' for f in fences), *access, *visitors]
@@ -180,13 +182,14 @@ def _bridge_table(fences: list[Fence]) -> list[str]:
 def _visitors(fence: Fence) -> list[str]:
     """Frames from an access port for the gateway of another LAN. By the ports' names: not every kernel tells nft the
     bridge's."""
-    ports = _access_ports(fence)
+    ports = access_ports(fence)
     if fence.mac is None or not ports:
         return []
     return [f"iifname {ports} {_A_GATEWAY} ether daddr != {fence.mac} jump {fence.bridge}.visitors"]
 
 
-def _access_ports(fence: Fence) -> str:
+def access_ports(fence: Fence) -> str:
+    """Return the LAN's access ports as nft writes a set of names; empty if it has none."""
     names = ", ".join(f'"{port}"' for port in sorted(fence.ports) if _NAME.fullmatch(port))
     return f"{{ {names} }}" if names else ""
 

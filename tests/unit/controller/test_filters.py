@@ -1,12 +1,14 @@
 """Agents hear what to filter, ahead of the desired state it goes with, and what they count is shown."""
 
 import asyncio
+from typing import get_args
 
 from hypothesis import given
 
 from controller.core.filters import concerned, filters, pools
 from controller.core.intent import Intent
-from controller.wire.access import Access
+from controller.impostors import EVENTS
+from controller.wire.access import Access, Impostor
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.test_access import regions
@@ -121,6 +123,10 @@ def test_who_is_not_concerned_filters_as_before(before: Intent, after: Intent) -
         if endpoint.cloudlet not in who:
             assert old.get(name) == new.get(name)
             assert pools(before, [name]) == pools(after, [name])
+
+
+def test_each_kind_of_impostor_has_an_event() -> None:
+    assert EVENTS.keys() == set(get_args(Impostor))
 
 
 async def test_impostors_are_told_now_and_then(controller: Controller) -> None:
