@@ -14,6 +14,10 @@ METRIC = 100
 """Metric of on-link routes, plus the endpoint's index."""
 
 
+NEIGHBOURS = 131_072
+"""Entries of the neighbour tables of each family: at most some 60 MB."""
+
+
 def bridge_name(endpoint: Endpoint) -> str:
     """The bridge's interface name."""
     return f"lan{endpoint.index}"
@@ -101,6 +105,15 @@ def router_sysctls(desired: Desired) -> Mapping[str, str]:
     if any(6 in gateways(e) for e in desired.endpoints):
         settings["net/ipv6/conf/all/forwarding"] = "1"
     return settings
+
+
+def neighbour_tables() -> Mapping[str, int]:
+    """The least that the neighbour tables have to hold, by path below /proc/sys: from how many entries on the kernel
+    takes out those that nobody needs, and how many it keeps at all. They are one for the whole machine, where 1,024 are
+    the default: a cloudlet's devices need more, and one port may have as many to itself (agents/fence/budgets.py). A
+    network namespace of its own does not have these settings."""
+    least = {"gc_thresh2": NEIGHBOURS // 2, "gc_thresh3": NEIGHBOURS}
+    return {f"net/{ip}/neigh/default/{name}": value for ip in ("ipv4", "ipv6") for name, value in least.items()}
 
 
 def ports(desired: Desired, present: Mapping[str, Port]) -> tuple[dict[str, Endpoint], dict[int, list[str]]]:

@@ -57,6 +57,7 @@ def plan(desired: Desired, pseudowires: Mapping[int, frozenset[Pseudowire]], sna
         *_removals(bridges, vxlans, routes, rules, snapshot),
         *(Release(p) for p in _strangers(bridges, ports, snapshot)),
         *(WriteSysctl(p, v) for p, v in lan.router_sysctls(desired).items() if snapshot.sysctls.get(p, v) != v),
+        *(_larger_tables(snapshot) if desired.endpoints else ()),
         *(operation for endpoint in desired.endpoints for operation in _lan(desired, endpoint, snapshot)),
         *(AddRule(rule) for rule in sorted(rules - snapshot.rules, key=str)),
         *(
@@ -68,6 +69,14 @@ def plan(desired: Desired, pseudowires: Mapping[int, frozenset[Pseudowire]], sna
         *(AddRoute(route, metric) for route, metric in routes.items() if route not in snapshot.routes),
     )
     return Plan(operations, problems)
+
+
+def _larger_tables(snapshot: Snapshot) -> Iterator[Operation]:
+    """What holds more already stays: the machine may have other work."""
+    for path, least in lan.neighbour_tables().items():
+        have = snapshot.sysctls.get(path, "")
+        if have.isdecimal() and int(have) < least:
+            yield WriteSysctl(path, str(least))
 
 
 def reached(endpoint: Endpoint, pseudowires: frozenset[Pseudowire], snapshot: Snapshot) -> list[Remote]:

@@ -4,12 +4,12 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import Protocol
 
 from agents import evpn, lan, vpls
 from agents.access import Access
-from agents.fence import Fence, Nft, NftError, Underlay, mac_limit, ruleset
+from agents.fence import Fence, Nft, NftError, Underlay, budgets, ruleset
 from agents.kernel import Snapshot
 from agents.netlink import Kernel, KernelError
 from agents.operations import Operation, WriteSysctl, describe, index_of
@@ -130,7 +130,7 @@ class Reconciler:
     async def _fence(self, fences: Mapping[str, Fence], desired: Desired, problems: dict[int, list[str]]) -> bool:
         try:
             ordered = list(fences.values())
-            text = ruleset(ordered, self._underlay(desired)) + mac_limit(ordered) + self._guard(desired)
+            text = ruleset(ordered, self._underlay(desired)) + budgets(ordered) + self._guard(desired)
             if self._access is None:
                 await self._nft.apply(text)
             elif await self._nft.apply(text + self._access.text(desired), await self._access.first(desired)):
@@ -171,8 +171,18 @@ def _fences(desired: Desired) -> Iterator[Fence]:
         )
         gateways6 = (endpoint.gateway6, str(lan.link_local(mac))) if endpoint.gateway6 is not None else ()
         gateway = endpoint.gateway if ip_address(endpoint.gateway).version == 4 else None
-        learns = endpoint.flavour is Flavour.VPLS
-        yield Fence(bridge, tunnels, endpoint.prefix, endpoint.prefix6, gateways6, mac, gateway=gateway, learns=learns)
+        prefixes = {prefix for remote in endpoint.remotes for prefix in (remote.prefix, remote.prefix6) if prefix}
+        yield Fence(
+            bridge,
+            tunnels,
+            endpoint.prefix,
+            endpoint.prefix6,
+            gateways6,
+            mac,
+            gateway=gateway,
+            learns=endpoint.flavour is Flavour.VPLS,
+            remotes=tuple(sorted(str(ip_network(prefix, strict=False)) for prefix in prefixes)),
+        )
 
 
 def _vpls(desired: Desired) -> list[Endpoint]:
@@ -180,7 +190,8 @@ def _vpls(desired: Desired) -> list[Endpoint]:
 
 
 def _sysctls(desired: Desired) -> list[str]:
-    return [*lan.router_sysctls(desired), *(path for e in desired.endpoints for path in lan.sysctls(e))]
+    tables = lan.neighbour_tables()
+    return [*lan.router_sysctls(desired), *tables, *(path for e in desired.endpoints for path in lan.sysctls(e))]
 
 
 def _pseudowires(

@@ -23,6 +23,19 @@ EVENTS: dict[Impostor, tuple[str, str]] = {
     "source": ("address-spoofed", "somebody at an access port uses an address that is not its own"),
     "crowd": ("too-many-macs", "somebody at an access port uses more MACs than its bridge learns of one port"),
     "crowd-in": ("too-many-macs", "more MACs came out of a tunnel than its bridge learns of one"),
+    "speakers": (
+        "too-many-addresses",
+        "somebody at an access port uses more addresses than the gateway keeps of one port",
+    ),
+    "speakers-in": ("too-many-addresses", "more addresses came out of a tunnel than the gateway keeps of one"),
+    "scan": (
+        "address-scan",
+        "somebody at an access port has the gateway look for more addresses than it does for one port",
+    ),
+    "scan-in": (
+        "address-scan",
+        "somebody behind a tunnel has the gateway look for more addresses than it does for one",
+    ),
     "vxlan": ("vxlan-injected", "VXLAN came from somebody who shares no pool with it"),
     "vni": ("vxlan-injected", "VXLAN came from the VTEP of a peer, with the VNI of a tunnel that is not that peer's"),
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from lab import netns, wan
+from lab import neighbour_tables, netns, wan
 from lab.plan import Plan
 from lab.topology import Topology
 
@@ -39,6 +39,7 @@ def nodes(topology: Topology) -> list[str]:
 
 def lay(topology: Topology, plan: Plan, emulator: wan.Emulator) -> None:
     """Cables, addresses and routes in namespaces that exist and are empty."""
+    neighbour_tables.enlarge()
     cables = wan.cables(plan.lines, emulator)
     for cloudlet, station in topology.stations:
         port = (netns.PREFIX + cloudlet.name, port_name(topology, station.name))

@@ -13,7 +13,7 @@ from agents.access.specification import Specification, read
 from agents.backoff import Backoff
 from agents.controller import ControllerAway, ControllerRefused
 from agents.fence import OTHER_VNI, OUTSIDE, Nft, NftError
-from agents.fence.mac_limit import TABLE as MACS
+from agents.fence.budgets import TABLE as BUDGETS
 from agents.fence.rules import TABLE as FENCES
 from agents.lan import bridge_name, tunnel_pattern
 from agents.sources.rules import TABLE as SOURCES
@@ -156,7 +156,7 @@ class Access:
         """What was dropped that somebody at an access port, or on the underlay, made up: by the fences, and by what
         guards sources."""
         found = []
-        for one in await self._nft.counters(FENCES, MACS, SOURCES) if self._endpoints else []:
+        for one in await self._nft.counters(FENCES, BUDGETS, SOURCES) if self._endpoints else []:
             reason = one.reason.removesuffix("-at")
             endpoint = self._endpoints.get(one.bridge)
             if not one.packets:

@@ -3,11 +3,11 @@
 A pool bridges its members' LANs, but DHCP, router advertisements and neighbour discovery stay at home, and nobody
 routes through a shared member. At its own LAN nobody but the cloudlet is a DHCP server or a router. Start with
 `ruleset` (rules.py), the pure step from `Fence`s to nft text; frames.py says which frames hide what they carry, and
-mac_limit.py how many MACs a bridge learns of one port; `Nft` (nft.py) puts the text into the kernel and reads the drop
+budgets.py what one port may have the kernel remember; `Nft` (nft.py) puts the text into the kernel and reads the drop
 counters back; generation.py tells whether it is still there.
 """
 
-from agents.fence.mac_limit import mac_limit
+from agents.fence.budgets import budgets
 from agents.fence.nft import Dropped, Elements, Nft, NftError
 from agents.fence.rules import OTHER_VNI, OUTSIDE, UNASKED, Fence, Underlay, ruleset
 
@@ -21,6 +21,6 @@ __all__ = [
     "Nft",
     "NftError",
     "Underlay",
-    "mac_limit",
+    "budgets",
     "ruleset",
 ]

@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 
 from agents import command
 from agents.answer import Unreadable, read_json
+from agents.fence.budgets import budgets
 from agents.fence.generation import generation
-from agents.fence.mac_limit import mac_limit
 from agents.fence.notifications import Transaction
 from agents.fence.rules import FAMILIES, TABLE, ruleset
 
@@ -211,7 +211,7 @@ class Nft:
         """Takes the fences out, if there are any. Raises NftError."""
         async with self._lock:
             self._text = None
-            await _nft("-f", "-", stdin=ruleset([]) + mac_limit([]))
+            await _nft("-f", "-", stdin=ruleset([]) + budgets([]))
 
 
 async def objects(family: str, table: str) -> list[Object]:

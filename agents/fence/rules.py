@@ -84,7 +84,8 @@ class Fence:
     LAN's own prefix in CIDR form. With IPv6 beside it `prefix6`, and `gateways6`, the gateway's own IPv6 addresses.
     `gateway` is its IPv4 address and `mac` its MAC, and `ports` are the LAN's access ports: visitors at those get
     routed what they send to another gateway, and nobody there is a gateway. `learns`: the bridge learns MACs from the
-    tunnels. Raises ValueError naming the field."""
+    tunnels. `remotes` are prefixes that the gateway has on its link behind tunnels. Raises ValueError naming the
+    field."""
 
     bridge: str
     tunnels: str
@@ -95,6 +96,7 @@ class Fence:
     ports: tuple[str, ...] = ()
     gateway: str | None = None
     learns: bool = False
+    remotes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.bridge):
@@ -107,6 +109,7 @@ class Fence:
             ("prefix", ip_network, [self.prefix]),
             ("prefix6", IPv6Network, [self.prefix6] if self.prefix6 is not None else []),
             ("gateways6", IPv6Address, self.gateways6),
+            ("remotes", ip_network, self.remotes),
             ("gateway", IPv4Address, [self.gateway] if self.gateway is not None else []),
         ):
             try:
@@ -119,6 +122,11 @@ class Fence:
         """The LAN's prefix in that family; None if it has none."""
         networks = [ip_network(prefix) for prefix in (self.prefix, self.prefix6) if prefix is not None]
         return next((network for network in networks if network.version == version), None)
+
+    @property
+    def onlink(self) -> list[IPv4Network | IPv6Network]:
+        """All prefixes whose addresses the gateway looks for itself."""
+        return [ip_network(prefix) for prefix in (self.prefix, self.prefix6, *self.remotes) if prefix is not None]
 
 
 @dataclass(frozen=True)

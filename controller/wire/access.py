@@ -53,12 +53,27 @@ class Counted(Message):
 
 
 Impostor = Literal[
-    "tagged", "wrapped", "dhcp", "router", "gateway", "hidden", "source", "crowd", "crowd-in", "vxlan", "vni"
+    "tagged",
+    "wrapped",
+    "dhcp",
+    "router",
+    "gateway",
+    "hidden",
+    "source",
+    "crowd",
+    "crowd-in",
+    "speakers",
+    "speakers-in",
+    "scan",
+    "scan-in",
+    "vxlan",
+    "vni",
 ]
 """What somebody sent who may not: at an access port a tagged frame, one with another header in front of its packet, a
 DHCP server's message, a router's, something from the gateway's addresses, headers that cannot be read, something from
-somebody else's address, more MACs than a bridge learns of one port; more MACs than it learns of a tunnel; or VXLAN,
-from somebody who shares no pool with the cloudlet, or from a VTEP that shares one with the VNI of another tunnel."""
+somebody else's address; beyond a port's budget more MACs (`crowd`), more addresses (`speakers`), or packets for more
+addresses (`scan`), and the same out of a tunnel (`-in`); or VXLAN, from somebody who shares no pool with the cloudlet,
+or from a VTEP that shares one with the VNI of another tunnel."""
 
 
 class Dropped(Message):

@@ -13,7 +13,7 @@ from lab.siege.attacker import Counts, attack
 from lab.siege.frames import Frame
 
 INTERFACE = "eth0"
-PACE = {"clients": 0.01, "lies": 0.02, "rubbish": 0.02}
+PACE = {"clients": 0.01, "lies": 0.02, "nobody": 0.002, "rubbish": 0.02}
 """Seconds between two frames of each kind."""
 
 
@@ -39,6 +39,7 @@ async def main(
             for kind, some in {
                 "clients": frames.clients(gateway - 1, gateway6 - 1, gateway),
                 "lies": frames.lies(mac, [gateway, victim], [gateway6, victim6]),
+                "nobody": frames.nobody(mac),
                 "rubbish": frames.rubbish(mac, victim),
             }.items():
                 group.create_task(send(wire, some, PACE[kind], done))

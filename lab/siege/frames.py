@@ -89,6 +89,14 @@ def lies(mac: bytes, addresses: list[IPv4Address], addresses6: list[IPv6Address]
             yield "ND for another's address", advertisement(mac, mac, address6)
 
 
+def nobody(mac: bytes) -> Iterator[Frame]:
+    """Claims to have addresses that nobody has (RFC 2544, RFC 5180: for such tests), ever others, without end."""
+    for number in count():
+        address, address6 = IPv4Address("198.18.0.0") + number % 2**17, IPv6Address("2001:2::") + number
+        yield "ARP for nobody's address", arp(mac, mac, address)
+        yield "ND for nobody's address", advertisement(mac, mac, address6)
+
+
 def rubbish(mac: bytes, address: IPv4Address) -> Iterator[Frame]:
     """Frames that are no packets, or hide one, without end."""
     hidden = arp(mac, mac, address)[12:]

@@ -180,6 +180,13 @@ def test_bridge_sysctl_and_port_are_repaired() -> None:
     assert len(operations) == 4
 
 
+def test_neighbour_tables_are_enlarged_where_they_can_be_and_never_made_smaller() -> None:
+    small, large = (f"net/{ip}/neigh/default/gc_thresh3" for ip in ("ipv4", "ipv6"))
+    settings = dict(KERNEL.sysctls) | {small: "1024", large: "1000000"}
+    assert list(plan(JOINED, WIRES, replace(KERNEL, sysctls=settings)).operations) == [WriteSysctl(small, "131072")]
+    assert "default/gc_thresh" not in str(plan(JOINED, WIRES, KERNEL).operations), "in a namespace there are none"
+
+
 def test_evpn_routes_follow_the_flood_entries() -> None:
     """FRR decides which tunnels there are; a route comes and goes with its entry, and the entries are left alone."""
     want = desired(endpoint(1, flavour=Flavour.EVPN, remotes=[remote(endpoint(2, flavour=Flavour.EVPN))]))

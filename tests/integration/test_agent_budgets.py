@@ -1,23 +1,45 @@
-"""A real bridge beside somebody who makes up MACs: how many it learns, and who goes on."""
+"""A real bridge and gateway beside somebody who makes up MACs and neighbours: how many are kept, and who goes on."""
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agents.access import Access
-from agents.fence import Fence, Nft, mac_limit, ruleset
-from agents.fence.mac_limit import BURST, TABLE, TUNNEL
+from agents.fence import Fence, Nft, budgets, ruleset
+from agents.fence.budgets import MACS, NEIGHBOURS, TABLE, TUNNEL
 from agents.state import State
-from controller.wire.access import AccessReport, Dropped
+from controller.wire.access import AccessReport
+from lab.neighbour_tables import enlarge
 from tests.integration.agent_namespaces import Namespace, cable, namespaces, wait_for
+from tests.integration.neighbour_frames import ATTACKS, GATEWAY, GATEWAY6, GATEWAY_MAC, PORT
 from tests.unit.agents.desires import desired, endpoint
 
 pytestmark = pytest.mark.lab
 
-FENCE = Fence("lan1", "pw1.*", "10.1.0.0/24", ports=("md1", "md2"), learns=True)
+FENCE = Fence(
+    "lan1",
+    "pw1.*",
+    "10.1.0.0/16",
+    "2001:db8:1::/64",
+    (GATEWAY6,),
+    GATEWAY_MAC,
+    ("md1", "md2"),
+    GATEWAY,
+    learns=True,
+)
+SETTINGS = (
+    "net.ipv6.conf.lan1.disable_ipv6=0",
+    "net.ipv4.ip_forward=1",
+    "net.ipv6.conf.all.forwarding=1",
+    "net.ipv4.conf.lan1.arp_accept=1",
+    "net.ipv6.conf.lan1.accept_dad=0",
+    "net.ipv6.conf.lan1.accept_untracked_na=1",
+)
 NEWCOMER, OLD = "02:00:5e:00:00:01", "02:00:5e:00:00:02"
 FLOOD = 30_000
 
@@ -29,14 +51,18 @@ class Lan:
         self.gate, self.bad, self.good, self.far = spaces
         self.nft = Nft()
         self.gate.run("ip link add lan1 type bridge")
-        self.gate.run("ip link set lan1 up")
+        self.gate.run(f"ip link set lan1 address {GATEWAY_MAC} up")
+        for setting in SETTINGS:
+            self.gate.run(f"sysctl -qw {setting}")
+        self.gate.run(f"ip addr add {GATEWAY}/16 dev lan1")
+        self.gate.run(f"ip addr add {GATEWAY6}/64 dev lan1 nodad")
         for space, port in ((self.bad, "md1"), (self.good, "md2"), (self.far, "pw1.2")):
             cable(self.gate, port, space, "eth0")
             self.gate.run(f"ip link set {port} master lan1")
 
     async def put(self, fence: Fence) -> None:
         with self.gate.entered():
-            await self.nft.apply(ruleset([fence]) + mac_limit([fence]))
+            await self.nft.apply(ruleset([fence]) + budgets([fence]))
 
     async def dropped(self, reason: str) -> int:
         with self.gate.entered():
@@ -47,6 +73,27 @@ class Lan:
         """Without the port's own."""
         lines = self.gate.run(f"bridge fdb show br lan1 brport {port}").splitlines()
         return {line.split()[0] for line in lines if "permanent" not in line}
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """A server at the gateway, for both families."""
+        with self.gate.entered():
+            server = socket.create_server(("", PORT), family=socket.AF_INET6, dualstack_ipv6=True)
+        with server:
+            yield
+
+    def neighbours(self) -> int:
+        """Those that are looked for, too."""
+        families = ("-4", "-6")
+        return sum(len(self.gate.run(f"ip {family} neigh show nud all dev lan1").splitlines()) for family in families)
+
+
+def attack(space: Namespace, kind: str, number: int) -> None:
+    """So many frames, each about another address."""
+    with space.packets("eth0") as raw:
+        raw.setblocking(True)
+        for n in range(number):
+            raw.send(ATTACKS[kind](n))
 
 
 def speak(space: Namespace, *macs: str) -> None:
@@ -75,7 +122,7 @@ async def test_a_port_has_a_budget_of_macs_and_takes_none_of_another_ports() -> 
         wait_for("the old one is known", lambda: OLD in net.learned("md1"))
         speak(net.bad, *made_up(FLOOD))
         learned, dropped = net.learned("md1"), await net.dropped("crowd-at")
-        assert BURST <= len(learned) < BURST + 1000, "the burst, and some of the time that the flood took"
+        assert MACS.burst <= len(learned) < MACS.burst + 1000, "the burst, and some of the time that the flood took"
         assert dropped + len(learned) == FLOOD + 1
         speak(net.good, NEWCOMER)
         wait_for("another port has its own budget", lambda: NEWCOMER in net.learned("md2"))
@@ -87,25 +134,45 @@ async def test_what_was_counted_outlives_a_change_of_the_fences_and_an_agent() -
     with lan() as net:
         await net.put(FENCE)
         speak(net.bad, *made_up(FLOOD))
-        for fence in (Fence("lan1", "pw1.*", "10.1.0.0/24", ports=("md1",)), FENCE):
+        for fence in (replace(FENCE, ports=("md1",)), FENCE):
             net.nft = Nft()
             await net.put(fence)
             dropped = await net.dropped("crowd-at")
             speak(net.bad, *made_up(2000, "02:be:00"))
             assert await net.dropped("crowd-at") - dropped > 1500, "no new burst"
-        assert len(net.learned("md1")) < BURST + 1000
+        assert len(net.learned("md1")) < MACS.burst + 1000
 
 
 async def test_a_tunnel_has_a_budget_where_the_bridge_learns_from_it() -> None:
     with lan() as net:
         await net.put(FENCE)
         speak(net.far, *made_up(FLOOD))
-        assert TUNNEL * BURST <= len(net.learned("pw1.2")) < TUNNEL * BURST + 2000
+        assert TUNNEL * MACS.burst <= len(net.learned("pw1.2")) < TUNNEL * MACS.burst + 2000
         assert await net.dropped("crowd-in") > 0
     with lan() as net:
-        await net.put(Fence("lan1", "pw1.*", "10.1.0.0/24", ports=("md1", "md2")))
+        await net.put(replace(FENCE, learns=False))
         speak(net.far, *made_up(FLOOD))
         assert await net.dropped("crowd-in") == 0, "what it does not learn is bounded elsewhere"
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=pytest.mark.smoke) for kind in ATTACKS])
+async def test_a_port_has_a_budget_of_neighbours_and_the_gateway_answers_everybody_else(kind: str) -> None:
+    """IPv6 has two entries for one that it looks for: a group is asked."""
+    enlarge()
+    many, burst = 6000, NEIGHBOURS[0].burst
+    with lan() as net, net.listening():
+        attack(net.bad, kind, many)
+        assert net.neighbours() > many / 2, "without a budget they are all kept"
+    with lan() as net, net.listening():
+        await net.put(FENCE)
+        attack(net.bad, kind, many)
+        assert burst / 2 < net.neighbours() < 2 * burst + 200
+        net.good.run("sysctl -qw net.ipv6.conf.eth0.disable_ipv6=0")
+        net.good.run("ip addr add 10.1.0.9/16 dev eth0")
+        net.good.run("ip addr add 2001:db8:1::9/64 dev eth0 nodad")
+        for gateway in (GATEWAY, GATEWAY6):
+            assert " 0% packet loss" in net.good.run(f"ping -c 3 -i 0.2 -W 2 {gateway}")
+        assert await net.dropped("scan-at" if kind.startswith("sends") else "speakers-at") > many - burst - 200
 
 
 class Told:
@@ -132,10 +199,8 @@ async def test_the_controller_is_told_of_it(tmp_path: Path) -> None:
             async with asyncio.timeout(30):
                 report = await told.reports.get()
             running.cancel()
-        assert report.dropped == [
-            Dropped(endpoint="e1", what="crowd", packets=at),
-            Dropped(endpoint="e1", what="crowd-in", packets=out),
-        ]
+        by_what = {one.what: (one.endpoint, one.packets) for one in report.dropped}
+        assert by_what == {"crowd": ("e1", at), "crowd-in": ("e1", out)}
 
 
 async def test_without_fences_there_is_no_table() -> None:

@@ -1,0 +1,124 @@
+"""What one port may have the kernel remember, to nft text. Pure.
+
+A bridge keeps each source MAC that it hears for 300 s, and a gateway an entry for each neighbour that speaks to it, or
+that it looks for (RFC 6583 has what comes of that). Neither has a bound of its own for a port. Of MACs the kernel keeps
+as many as one port makes up. The neighbour tables are those of the whole machine: when one port has filled them, no
+LAN's gateway reaches anybody whom it does not know yet. So a frame with something new at its port is dropped ahead of
+the kernel once the port has spent what it may: so much at once, and so much a second over time. What a port has spoken
+with stays known for as long as the kernel remembers it, and goes on.
+
+The tables of the fences are replaced at each change, and this is what was counted: it stays, and only its rules change.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_network
+
+from agents.fence.rules import Fence, access_ports
+
+TABLE = "weft-budgets"
+
+REMEMBERED = 300
+"""Seconds for which a bridge remembers a MAC (linux/if_bridge.h, BR_DEFAULT_AGEING_TIME). Neighbours that nobody needs
+are forgotten sooner."""
+
+TUNNEL = 4
+"""So many times an access port's budget is that of a tunnel, behind which are whole LANs."""
+
+_LINK_LOCAL = ip_network("fe80::/10")
+_PORTS, _KNOWN = 65_536, 2**21  # sizes of the sets, which take memory as they fill
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Of one port for one kind of thing. `key` is what the thing is in a frame, and `kind` its type, in nft's terms.
+    Its counters are `BRIDGE.REASON-at` for access ports and `BRIDGE.REASON-in` for tunnels."""
+
+    name: str
+    reason: str
+    hook: str
+    key: str
+    kind: str
+    burst: int
+    rate: int
+    match: str = ""
+
+    @property
+    def most(self) -> int:
+        """What the kernel remembers of an access port, at most."""
+        return self.burst + self.rate * REMEMBERED
+
+
+MACS = Budget("macs", "crowd", "prerouting", "ether saddr", "type ifname . ether_addr", 4096, 14)
+"""Ahead of the bridge, which learns them. Of a tunnel where it does so (VPLS): EVPN's come by BGP, which has limits."""
+
+_TARGET = "@th,64,128"
+_FOUR, _SIX = "type ifname . ipv4_addr", "type ifname . ipv6_addr"
+_ENTRIES = 1024, 4
+
+NEIGHBOURS = (
+    Budget("senders", "speakers", "input", "arp saddr ip", _FOUR, *_ENTRIES, "ether type arp"),
+    Budget("advertisers", "speakers", "input", _TARGET, f"typeof iifname . {_TARGET}", *_ENTRIES, "icmpv6 type 136"),
+    Budget("sources4", "speakers", "input", "ip saddr", _FOUR, *_ENTRIES, "ip saddr @onlink4"),
+    Budget("sources6", "speakers", "input", "ip6 saddr", _SIX, *_ENTRIES, "ip6 saddr @onlink6"),
+    Budget("sought4", "scan", "input", "ip daddr", _FOUR, *_ENTRIES, "ip daddr @onlink4"),
+    Budget("sought6", "scan", "input", "ip6 daddr", _SIX, *_ENTRIES, "ip6 daddr @onlink6"),
+)
+"""Ahead of the gateway alone: who speaks ARP or discovery, from which address of the link something comes that may be
+answered, and which of them something is routed to."""
+
+REASONS = tuple(dict.fromkeys(budget.reason for budget in (MACS, *NEIGHBOURS)))
+
+
+def budgets(fences: Sequence[Fence]) -> str:
+    """Return the text for `nft -f`: the table `bridge weft-budgets`, which is made where it is not, and its rules anew.
+    No fences, no table."""
+    if not fences:
+        return f"table bridge {TABLE}\ndelete table bridge {TABLE}\n"
+    ordered = sorted(fences, key=lambda fence: fence.bridge)
+    chains = {budget.name: list(_rules(budget, ordered)) for budget in (MACS, *NEIGHBOURS)}
+    jumps = [f"jump {MACS.name}"], [f"{b.match} jump {b.name}".strip() for b in NEIGHBOURS]
+    chains |= dict(zip(("prerouting", "input"), jumps, strict=True))
+    lines = [
+        f"table bridge {TABLE} {{",
+        *(f"\tcounter {f.bridge}.{reason}-{way} {{ }}" for f in ordered for reason in REASONS for way in ("at", "in")),
+        *(line for budget in (MACS, *NEIGHBOURS) for line in _sets(budget)),
+        *(f"\tset onlink{version} {{ type ipv{version}_addr; flags interval; auto-merge; }}" for version in "46"),
+        *(f"\tchain {budget.name} {{ }}" for budget in (MACS, *NEIGHBOURS)),
+        *(
+            f"\tchain {hook} {{ type filter hook {hook} priority filter + 1; policy accept; }}"
+            for hook in ("prerouting", "input")
+        ),
+        "}",
+        *(f"flush chain bridge {TABLE} {name}" for name in chains),
+        *(f"flush set bridge {TABLE} onlink{version}" for version in "46"),
+        f"table bridge {TABLE} {{",
+    ]
+    for name, rules in chains.items():
+        lines += [f"\tchain {name} {{", *(f"\t\t{rule}" for rule in rules), "\t}"]
+    lines.append("}")
+    for version in (4, 6):
+        prefixes = [str(p) for fence in ordered for p in (*fence.onlink, _LINK_LOCAL) if p.version == version]
+        if prefixes:
+            lines.append(f"add element bridge {TABLE} onlink{version} {{ {', '.join(prefixes)} }}")
+    return "\n".join(lines) + "\n"
+
+
+def _sets(budget: Budget) -> Iterator[str]:
+    dynamic = f"timeout {REMEMBERED}s; flags dynamic,timeout;"
+    yield f"\tset known-{budget.name} {{ {budget.kind}; size {_KNOWN}; {dynamic} }}"
+    yield f"\tset new-{budget.name} {{ type ifname; size {_PORTS}; timeout {2 * REMEMBERED}s; flags dynamic,timeout; }}"
+
+
+def _rules(budget: Budget, fences: Sequence[Fence]) -> Iterator[str]:
+    """By the ports' names: not every kernel tells nft the bridge's."""
+    known = f"update @known-{budget.name} {{ iifname . {budget.key} }}"
+    yield f"iifname . {budget.key} @known-{budget.name} {known} return"
+    for fence in fences:
+        tunnels = f'"{fence.tunnels}"' if fence.learns or budget is not MACS else ""
+        for ports, way, times in ((access_ports(fence), "at", 1), (tunnels, "in", TUNNEL)):
+            if ports:
+                over = f"iifname limit rate over {times * budget.rate}/second burst {times * budget.burst} packets"
+                drop = f"counter name {fence.bridge}.{budget.reason}-{way} drop"
+                yield f"iifname {ports} update @new-{budget.name} {{ {over} }} {drop}"
+                yield f"iifname {ports} {known}"
