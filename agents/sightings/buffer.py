@@ -1,12 +1,13 @@
 """Sightings on their way to the controller. In memory: they are hints, and old ones say nothing. Pure."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass
 
 from controller.wire.sightings import How, Sighting
 
 MOST = 2000
-"""Sightings that are kept while the controller is away. Beyond that packets go first, the oldest first."""
+"""Sightings that are kept while the controller is away. Beyond that packets go first, the oldest of the endpoint that
+has most of them."""
 
 BATCH = 500
 """Sightings in one report."""
@@ -50,9 +51,7 @@ class Buffer:
         due = before.due if before else max(now + DELAY[how], self._told.get(key, -INTERVAL[how]) + INTERVAL[how])
         self._waiting[key] = _Waiting(now, due, min((before.count if before else 0) + 1, 2**31 - 1))
         if len(self._waiting) > self._most:
-            packets = (key for key in self._waiting if key[2] == "packet")
-            del self._waiting[next(packets, next(iter(self._waiting)))]
-            self.dropped += 1
+            self._drop_one()
 
     @property
     def due(self) -> float | None:
@@ -82,8 +81,13 @@ class Buffer:
                 self._waiting[key] = waiting
                 self._waiting.move_to_end(key, last=False)
         while len(self._waiting) > self._most:
-            self._waiting.popitem(last=False)
-            self.dropped += 1
+            self._drop_one()
+
+    def _drop_one(self) -> None:
+        keys = [key for key in self._waiting if key[2] == "packet"] or list(self._waiting)
+        (loudest, _), *_ = Counter(key[0] for key in keys).most_common(1)
+        del self._waiting[next(key for key in keys if key[0] == loudest)]
+        self.dropped += 1
 
     def _forget(self, now: float) -> None:
         for key in [key for key, waiting in self._waiting.items() if waiting.at < now - KEPT]:

@@ -3,7 +3,8 @@
 Two kinds. `in`: out of a tunnel, whatever its source: a device of another LAN of the pool speaks to this one, or one of
 this LAN's prefix speaks from elsewhere. `at`: from a port of the LAN itself, with a source that is none of this
 cloudlet's. A source is an address and a MAC at a port: it is told of once, then held back for QUIET seconds. So many
-new ones a second are told of at most; the sets cannot fill up before their elements expire.
+new ones a second are told of at most, of one port and of all of them, so that no port's flood hides what others send;
+the sets cannot fill up before their elements expire.
 
 The rules come after the fence's: what does not get in was not seen.
 """
@@ -20,10 +21,16 @@ QUIET = 60
 """Seconds for which a source is not told of again."""
 
 RATE, BURST = 20, 100
-"""New sources a second, of each kind and family, and how many at once."""
+"""New sources of one port a second, of each kind and family, and how many at once."""
 
-ROOM = 2 * (RATE * QUIET + BURST)
+PORTS = 10
+"""As many ports may do so at once."""
+
+ROOM = 2 * PORTS * (RATE * QUIET + BURST)
 """Sources that are held back at most: more than can come in before the first of them expire."""
+
+TALKERS = 65_536
+"""Ports that are told apart."""
 
 SNAP = 40
 """Bytes of a packet that are copied: the IPv6 header, which is longer than IPv4's addresses need."""
@@ -68,6 +75,8 @@ def _sets(watches: Iterable[Watch]) -> list[str]:
         for way in ("in", "at"):
             key = f"type iface_index . {kind} . ether_addr; flags dynamic,timeout; timeout {QUIET}s; size {ROOM};"
             lines.append(f"\tset {way}{version} {{ {key} }}")
+            talkers = f"type iface_index; flags dynamic,timeout; timeout {QUIET}s; size {TALKERS};"
+            lines.append(f"\tset talkers-{way}{version} {{ {talkers} }}")
     return lines
 
 
@@ -80,7 +89,9 @@ def _rules(way: str) -> list[str]:
         rules += [f"{header} saddr @own{version} return"] if way == "at" else []
         rules += [
             f"{source} @{way}{version} return",
-            f"ether type {ether} limit rate {RATE}/second burst {BURST} packets "
+            f"ether type {ether} update @talkers-{way}{version} "
+            f"{{ iif limit rate over {RATE}/second burst {BURST} packets }} return",
+            f"ether type {ether} limit rate {PORTS * RATE}/second burst {PORTS * BURST} packets "
             f"add @{way}{version} {{ {source} }} {told} return",
         ]
     return rules

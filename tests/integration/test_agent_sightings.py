@@ -29,10 +29,10 @@ class Net:
     """The namespaces, wired up."""
 
     def __init__(self, spaces: list[Namespace]) -> None:
-        self.gate, self.near, self.far = spaces
+        self.gate, self.near, self.far, self.loud = spaces
         self.gate.run("ip link add lan1 type bridge")
         self.gate.run("ip link set lan1 up")
-        for space, port in ((self.near, "md1-1"), (self.far, "pw1.2")):
+        for space, port in ((self.near, "md1-1"), (self.far, "pw1.2"), (self.loud, "md1-2")):
             cable(self.gate, port, space, "eth0")
             self.gate.run(f"ip link set {port} master lan1")
 
@@ -59,7 +59,7 @@ class Controller:
 
 @pytest.fixture(scope="module")
 def net() -> Iterator[Net]:
-    with namespaces("gate", "near", "far") as spaces:
+    with namespaces("gate", "near", "far", "loud") as spaces:
         yield Net(spaces)
 
 
@@ -163,6 +163,28 @@ async def test_a_flood_costs_nothing(net: Net) -> None:
         assert len(controller.reports) <= 40
         assert busy < 0.5, f"{busy:.2f} s of CPU time in the agent"
         print(f"{sent / 2:,.0f} packets/s: {logged} logged, {len(controller.reports)} reports, {busy:.3f} s busy")
+
+
+async def test_a_flood_at_one_port_hides_nobody_at_another(net: Net) -> None:
+    """Who speaks once, in the middle of it."""
+    async with watching(net) as (controller, _):
+        with net.loud.packets("eth0") as mouth:
+            mouth.setblocking(True)
+
+            def flood(number: int) -> None:
+                for n in range(number):
+                    mouth.send(frame(f"10.2.0.{n % 250 + 2}", f"02:00:5e:{n >> 8:02x}:{n & 255:02x}:02"))
+
+            await asyncio.to_thread(flood, 20_000)
+            flooding = asyncio.create_task(asyncio.to_thread(flood, 40_000))
+            await asyncio.sleep(0.1)
+            assert not flooding.done()
+            say(net.near, frame("10.2.0.252", MAC))
+            await flooding
+        async with asyncio.timeout(10):
+            while not any(one.mac == MAC for one in controller.told):  # noqa: ASYNC110 - there is no event for it
+                await asyncio.sleep(0.02)
+        assert len(controller.told) < 2 * BURST
 
 
 async def test_rules_that_somebody_took_out_come_back(net: Net) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agents.sightings.buffer import BATCH, DELAY, INTERVAL, KEPT, Buffer, sightings
 from agents.sightings.lans import lans, watches
 from agents.sightings.message import Seen, decode
-from agents.sightings.rules import BURST, QUIET, RATE, ROOM, Watch, ruleset
+from agents.sightings.rules import BURST, PORTS, QUIET, RATE, ROOM, Watch, ruleset
 from tests.unit.agents.desires import desired, dual, endpoint, remote
 
 # As this kernel (6.18) logged an echo request from 10.2.0.2, out of a port of a bridge, with `snaplen 40`.
@@ -62,7 +62,7 @@ def test_rules_are_the_same_for_the_same_lans() -> None:
 
 
 def test_a_set_cannot_fill_up_before_its_first_element_expires() -> None:
-    assert ROOM > RATE * QUIET + BURST
+    assert ROOM > PORTS * (RATE * QUIET + BURST)
 
 
 def test_a_wrong_prefix_is_refused() -> None:
@@ -159,3 +159,16 @@ def test_packets_go_before_leases() -> None:
     buffer.add("e1", "10.1.0.4", "packet", MAC, 0.0)
     buffer.add("e1", "10.1.0.6", "lease", MAC, 0.0)
     assert {key[2] for key, _ in buffer.take(9.0)} == {"lease"} and buffer.dropped == 1
+
+
+def test_whoever_sees_most_loses_the_oldest() -> None:
+    buffer = Buffer(most=4)
+    buffer.add("quiet", "10.2.0.1", "packet", "02:00:00:00:00:01", 0)
+    for n in range(20):
+        buffer.add("loud", f"10.1.0.{n}", "packet", "02:00:00:00:00:02", 1 + n)
+    taken = buffer.take(100)
+    assert [key[:2] for key, _ in taken] == [("quiet", "10.2.0.1"), *(("loud", f"10.1.0.{n}") for n in (17, 18, 19))]
+    buffer.put_back(taken, 100)
+    for n in range(20):
+        buffer.add("loud", f"10.1.1.{n}", "packet", "02:00:00:00:00:02", 101)
+    assert "quiet" in {key[0] for key, _ in buffer.take(200)}
