@@ -36,6 +36,8 @@ EVENTS: dict[Impostor, tuple[str, str]] = {
         "address-scan",
         "somebody behind a tunnel has the gateway look for more addresses than it does for one",
     ),
+    "requests": ("too-many-requests", "somebody at an access port asks more of DHCP or the router than one port may"),
+    "requests-in": ("too-many-requests", "more came out of a tunnel for DHCP or the router than one may bring"),
     "vxlan": ("vxlan-injected", "VXLAN came from somebody who shares no pool with it"),
     "vni": ("vxlan-injected", "VXLAN came from the VTEP of a peer, with the VNI of a tunnel that is not that peer's"),
 }

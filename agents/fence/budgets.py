@@ -1,11 +1,12 @@
-"""What one port may have the kernel remember, to nft text. Pure.
+"""What one port may have the kernel remember, and ask of the agent, to nft text. Pure.
 
 A bridge keeps each source MAC that it hears for 300 s, and a gateway an entry for each neighbour that speaks to it, or
 that it looks for (RFC 6583 has what comes of that). Neither has a bound of its own for a port. Of MACs the kernel keeps
 as many as one port makes up. The neighbour tables are those of the whole machine: when one port has filled them, no
 LAN's gateway reaches anybody whom it does not know yet. So a frame with something new at its port is dropped ahead of
 the kernel once the port has spent what it may: so much at once, and so much a second over time. What a port has spoken
-with stays known for as long as the kernel remembers it, and goes on.
+with stays known for as long as the kernel remembers it, and goes on. Of what the agent itself answers, each frame
+counts.
 
 The tables of the fences are replaced at each change, and this is what was counted: it stays, and only its rules change.
 """
@@ -31,8 +32,9 @@ _PORTS, _KNOWN = 65_536, 2**21  # sizes of the sets, which take memory as they f
 
 @dataclass(frozen=True)
 class Budget:
-    """Of one port for one kind of thing. `key` is what the thing is in a frame, and `kind` its type, in nft's terms.
-    Its counters are `BRIDGE.REASON-at` for access ports and `BRIDGE.REASON-in` for tunnels."""
+    """Of one port for one kind of thing. `key` is what the thing is in a frame, and `kind` its type, in nft's terms;
+    without a key each frame is one. Its counters are `BRIDGE.REASON-at` for access ports and `BRIDGE.REASON-in` for
+    tunnels."""
 
     name: str
     reason: str
@@ -67,7 +69,12 @@ NEIGHBOURS = (
 """Ahead of the gateway alone: who speaks ARP or discovery, from which address of the link something comes that may be
 answered, and which of them something is routed to."""
 
-REASONS = tuple(dict.fromkeys(budget.reason for budget in (MACS, *NEIGHBOURS)))
+REQUESTS = Budget("requests", "requests", "input", "", "", 500, 100, "udp dport { 67, 547 }")
+SOLICITATIONS = Budget("solicitations", "requests", "input", "", "", 500, 100, "icmpv6 type 133")
+"""Ahead of the agent, which answers DHCP and routers' solicitations of all LANs."""
+
+ALL = (MACS, *NEIGHBOURS, REQUESTS, SOLICITATIONS)
+REASONS = tuple(dict.fromkeys(budget.reason for budget in ALL))
 
 
 def budgets(fences: Sequence[Fence]) -> str:
@@ -76,15 +83,15 @@ def budgets(fences: Sequence[Fence]) -> str:
     if not fences:
         return f"table bridge {TABLE}\ndelete table bridge {TABLE}\n"
     ordered = sorted(fences, key=lambda fence: fence.bridge)
-    chains = {budget.name: list(_rules(budget, ordered)) for budget in (MACS, *NEIGHBOURS)}
-    jumps = [f"jump {MACS.name}"], [f"{b.match} jump {b.name}".strip() for b in NEIGHBOURS]
+    chains = {budget.name: list(_rules(budget, ordered)) for budget in ALL}
+    jumps = [f"jump {MACS.name}"], [f"{b.match} jump {b.name}" for b in ALL if b is not MACS]
     chains |= dict(zip(("prerouting", "input"), jumps, strict=True))
     lines = [
         f"table bridge {TABLE} {{",
         *(f"\tcounter {f.bridge}.{reason}-{way} {{ }}" for f in ordered for reason in REASONS for way in ("at", "in")),
-        *(line for budget in (MACS, *NEIGHBOURS) for line in _sets(budget)),
+        *(line for budget in ALL for line in _sets(budget)),
         *(f"\tset onlink{version} {{ type ipv{version}_addr; flags interval; auto-merge; }}" for version in "46"),
-        *(f"\tchain {budget.name} {{ }}" for budget in (MACS, *NEIGHBOURS)),
+        *(f"\tchain {budget.name} {{ }}" for budget in ALL),
         *(
             f"\tchain {hook} {{ type filter hook {hook} priority filter + 1; policy accept; }}"
             for hook in ("prerouting", "input")
@@ -105,15 +112,17 @@ def budgets(fences: Sequence[Fence]) -> str:
 
 
 def _sets(budget: Budget) -> Iterator[str]:
-    dynamic = f"timeout {REMEMBERED}s; flags dynamic,timeout;"
-    yield f"\tset known-{budget.name} {{ {budget.kind}; size {_KNOWN}; {dynamic} }}"
+    if budget.key:
+        dynamic = f"timeout {REMEMBERED}s; flags dynamic,timeout;"
+        yield f"\tset known-{budget.name} {{ {budget.kind}; size {_KNOWN}; {dynamic} }}"
     yield f"\tset new-{budget.name} {{ type ifname; size {_PORTS}; timeout {2 * REMEMBERED}s; flags dynamic,timeout; }}"
 
 
 def _rules(budget: Budget, fences: Sequence[Fence]) -> Iterator[str]:
     """By the ports' names: not every kernel tells nft the bridge's."""
-    known = f"update @known-{budget.name} {{ iifname . {budget.key} }}"
-    yield f"iifname . {budget.key} @known-{budget.name} {known} return"
+    known = f"update @known-{budget.name} {{ iifname . {budget.key} }}" if budget.key else ""
+    if known:
+        yield f"iifname . {budget.key} @known-{budget.name} {known} return"
     for fence in fences:
         tunnels = f'"{fence.tunnels}"' if fence.learns or budget is not MACS else ""
         for ports, way, times in ((access_ports(fence), "at", 1), (tunnels, "in", TUNNEL)):
@@ -121,4 +130,5 @@ def _rules(budget: Budget, fences: Sequence[Fence]) -> Iterator[str]:
                 over = f"iifname limit rate over {times * budget.rate}/second burst {times * budget.burst} packets"
                 drop = f"counter name {fence.bridge}.{budget.reason}-{way} drop"
                 yield f"iifname {ports} update @new-{budget.name} {{ {over} }} {drop}"
+            if ports and known:
                 yield f"iifname {ports} {known}"

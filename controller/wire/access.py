@@ -66,14 +66,16 @@ Impostor = Literal[
     "speakers-in",
     "scan",
     "scan-in",
+    "requests",
+    "requests-in",
     "vxlan",
     "vni",
 ]
 """What somebody sent who may not: at an access port a tagged frame, one with another header in front of its packet, a
 DHCP server's message, a router's, something from the gateway's addresses, headers that cannot be read, something from
-somebody else's address; beyond a port's budget more MACs (`crowd`), more addresses (`speakers`), or packets for more
-addresses (`scan`), and the same out of a tunnel (`-in`); or VXLAN, from somebody who shares no pool with the cloudlet,
-or from a VTEP that shares one with the VNI of another tunnel."""
+somebody else's address; beyond a port's budget more MACs (`crowd`), more addresses (`speakers`), packets for more
+addresses (`scan`), or more for DHCP and the router (`requests`), and the same out of a tunnel (`-in`); or VXLAN, from
+somebody who shares no pool with the cloudlet, or from a VTEP that shares one with the VNI of another tunnel."""
 
 
 class Dropped(Message):

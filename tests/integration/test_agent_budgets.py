@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,11 +12,12 @@ import pytest
 
 from agents.access import Access
 from agents.fence import Fence, Nft, budgets, ruleset
-from agents.fence.budgets import MACS, NEIGHBOURS, TABLE, TUNNEL
+from agents.fence.budgets import MACS, NEIGHBOURS, REQUESTS, TABLE, TUNNEL
 from agents.state import State
 from controller.wire.access import AccessReport
 from lab.neighbour_tables import enlarge
 from tests.integration.agent_namespaces import Namespace, cable, namespaces, wait_for
+from tests.integration.fence_frames import ethernet, udp4, udp6
 from tests.integration.neighbour_frames import ATTACKS, GATEWAY, GATEWAY6, GATEWAY_MAC, PORT
 from tests.unit.agents.desires import desired, endpoint
 
@@ -173,6 +175,26 @@ async def test_a_port_has_a_budget_of_neighbours_and_the_gateway_answers_everybo
         for gateway in (GATEWAY, GATEWAY6):
             assert " 0% packet loss" in net.good.run(f"ping -c 3 -i 0.2 -W 2 {gateway}")
         assert await net.dropped("scan-at" if kind.startswith("sends") else "speakers-at") > many - burst - 200
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+async def test_a_port_asks_the_agent_no_more_than_its_budget_and_others_are_heard(family: socket.AddressFamily) -> None:
+    many = 20_000
+    asking = udp4("bad", "0.0.0.0", "255.255.255.255", (68, 67)), udp6("bad", 547)
+    frame = ethernet(0x0800, asking[0]) if family == socket.AF_INET else ethernet(0x86DD, asking[1])
+    with lan() as net:
+        await net.put(FENCE)
+        began = time.monotonic()
+        with net.bad.packets("eth0") as raw:
+            raw.setblocking(True)
+            for _ in range(many):
+                raw.send(frame)
+        allowed = REQUESTS.burst + REQUESTS.rate * (time.monotonic() - began + 1)
+        dropped = await net.dropped("requests-at")
+        assert many - allowed < dropped < many
+        with net.good.packets("eth0") as raw:
+            raw.send(frame)
+        assert await net.dropped("requests-at") == dropped, "it has a budget of its own"
 
 
 class Told:

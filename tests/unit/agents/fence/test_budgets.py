@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.fence import Fence, budgets
-from agents.fence.budgets import MACS, NEIGHBOURS, REASONS
+from agents.fence.budgets import ALL, MACS, NEIGHBOURS, REASONS
 from agents.lan import NEIGHBOURS as NEIGHBOUR_TABLE
 from controller.wire.access import Impostor
 
@@ -36,7 +36,7 @@ def test_what_was_counted_is_not_taken_out() -> None:
 def test_every_drop_has_a_counter_and_every_port_a_budget() -> None:
     text = budgets(FENCES)
     declared = set(re.findall(r"counter (\S+) \{ \}", text))
-    for budget in (MACS, *NEIGHBOURS):
+    for budget in ALL:
         used = re.findall(rf"^\t\tiifname (.*) update @new-{budget.name} .* counter name (\S+) drop$", text, re.M)
         learned = [('"pw1.*"', f"lan1.{budget.reason}-in")]
         others = [('"vx2"', f"lan2.{budget.reason}-in"), ('"vx3"', f"lan3.{budget.reason}-in")]
