@@ -15,7 +15,7 @@ METRIC = 100
 
 
 NEIGHBOURS = 131_072
-"""Entries of the neighbour tables of each family: at most some 60 MB."""
+"""Entries of the neighbour tables of each family. Their memory is taken as they fill."""
 
 
 def bridge_name(endpoint: Endpoint) -> str:

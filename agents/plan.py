@@ -72,7 +72,7 @@ def plan(desired: Desired, pseudowires: Mapping[int, frozenset[Pseudowire]], sna
 
 
 def _larger_tables(snapshot: Snapshot) -> Iterator[Operation]:
-    """What holds more already stays: the machine may have other work."""
+    """Tables that hold more already stay as they are: the machine may have other work."""
     for path, least in lan.neighbour_tables().items():
         have = snapshot.sysctls.get(path, "")
         if have.isdecimal() and int(have) < least:

@@ -60,6 +60,7 @@ class Reconciler:
         self._kernel, self._nft, self._guard, self._access, self._arrivals = kernel, nft, guard, access, arrivals
         self._guarded: frozenset[str] = frozenset()  # whose BGP `shut` knows to be guarded
         self._fences: dict[str, Fence] = {}  # by bridge
+        self._bridges: set[str] = set()  # all that were fenced
         self._said: frozenset[str] = frozenset()  # failures already in the log
 
     async def shut(self, desired: Desired) -> bool:
@@ -130,7 +131,9 @@ class Reconciler:
     async def _fence(self, fences: Mapping[str, Fence], desired: Desired, problems: dict[int, list[str]]) -> bool:
         try:
             ordered = list(fences.values())
-            text = ruleset(ordered, self._underlay(desired)) + budgets(ordered) + self._guard(desired)
+            self._bridges |= fences.keys()
+            counted = budgets(ordered, self._bridges - fences.keys())
+            text = ruleset(ordered, self._underlay(desired)) + counted + self._guard(desired)
             if self._access is None:
                 await self._nft.apply(text)
             elif await self._nft.apply(text + self._access.text(desired), await self._access.first(desired)):

@@ -1,17 +1,17 @@
-"""What one port may have the kernel remember, and ask of the agent, to nft text. Pure.
+"""The budgets of each port, for what the kernel remembers of it and the agent answers, to nft text. Pure.
 
 A bridge keeps each source MAC that it hears for 300 s, and a gateway an entry for each neighbour that speaks to it, or
 that it looks for (RFC 6583 has what comes of that). Neither has a bound of its own for a port. Of MACs the kernel keeps
 as many as one port makes up. The neighbour tables are those of the whole machine: when one port has filled them, no
 LAN's gateway reaches anybody whom it does not know yet. So a frame with something new at its port is dropped ahead of
-the kernel once the port has spent what it may: so much at once, and so much a second over time. What a port has spoken
-with stays known for as long as the kernel remembers it, and goes on. Of what the agent itself answers, each frame
+the kernel once the port has spent its budget: so much at once, and so much a second over time. Things that are known at
+a port stay known for as long as the kernel remembers them, and go on. Of requests to the agent itself, each frame
 counts.
 
-The tables of the fences are replaced at each change, and this is what was counted: it stays, and only its rules change.
+The fences' tables are replaced at each change. This one stays with all that it has counted, and only its rules change.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
 
@@ -26,6 +26,7 @@ are forgotten sooner."""
 TUNNEL = 4
 """So many times an access port's budget is that of a tunnel, behind which are whole LANs."""
 
+_HOOKS = ("prerouting", "input")
 _LINK_LOCAL = ip_network("fe80::/10")
 _PORTS, _KNOWN = 65_536, 2**21  # sizes of the sets, which take memory as they fill
 
@@ -47,7 +48,7 @@ class Budget:
 
     @property
     def most(self) -> int:
-        """What the kernel remembers of an access port, at most."""
+        """The most that the kernel remembers of an access port."""
         return self.burst + self.rate * REMEMBERED
 
 
@@ -77,25 +78,26 @@ ALL = (MACS, *NEIGHBOURS, REQUESTS, SOLICITATIONS)
 REASONS = tuple(dict.fromkeys(budget.reason for budget in ALL))
 
 
-def budgets(fences: Sequence[Fence]) -> str:
+def budgets(fences: Sequence[Fence], gone: Iterable[str] = ()) -> str:
     """Return the text for `nft -f`: the table `bridge weft-budgets`, which is made where it is not, and its rules anew.
-    No fences, no table."""
+    Bridges that are `gone` lose their counters, which would count for the next LAN of that name. No fences, no table.
+    """
     if not fences:
         return f"table bridge {TABLE}\ndelete table bridge {TABLE}\n"
     ordered = sorted(fences, key=lambda fence: fence.bridge)
+    old = sorted(set(gone) - {fence.bridge for fence in ordered})
     chains = {budget.name: list(_rules(budget, ordered)) for budget in ALL}
-    jumps = [f"jump {MACS.name}"], [f"{b.match} jump {b.name}" for b in ALL if b is not MACS]
-    chains |= dict(zip(("prerouting", "input"), jumps, strict=True))
+    for hook in _HOOKS:
+        chains[hook] = [f"{budget.match} jump {budget.name}".strip() for budget in ALL if budget.hook == hook]
+    counters = [counter for fence in ordered for counter in _counters(fence.bridge)]
+    unneeded = [counter for bridge in old for counter in _counters(bridge)]
     lines = [
         f"table bridge {TABLE} {{",
-        *(f"\tcounter {f.bridge}.{reason}-{way} {{ }}" for f in ordered for reason in REASONS for way in ("at", "in")),
+        *(f"\tcounter {name} {{ }}" for name in (*counters, *unneeded)),
         *(line for budget in ALL for line in _sets(budget)),
         *(f"\tset onlink{version} {{ type ipv{version}_addr; flags interval; auto-merge; }}" for version in "46"),
         *(f"\tchain {budget.name} {{ }}" for budget in ALL),
-        *(
-            f"\tchain {hook} {{ type filter hook {hook} priority filter + 1; policy accept; }}"
-            for hook in ("prerouting", "input")
-        ),
+        *(f"\tchain {hook} {{ type filter hook {hook} priority filter + 1; policy accept; }}" for hook in _HOOKS),
         "}",
         *(f"flush chain bridge {TABLE} {name}" for name in chains),
         *(f"flush set bridge {TABLE} onlink{version}" for version in "46"),
@@ -103,12 +105,16 @@ def budgets(fences: Sequence[Fence]) -> str:
     ]
     for name, rules in chains.items():
         lines += [f"\tchain {name} {{", *(f"\t\t{rule}" for rule in rules), "\t}"]
-    lines.append("}")
+    lines += ["}", *(f"delete counter bridge {TABLE} {name}" for name in unneeded)]
+    onlink = [*(prefix for fence in ordered for prefix in fence.onlink), _LINK_LOCAL]
     for version in (4, 6):
-        prefixes = [str(p) for fence in ordered for p in (*fence.onlink, _LINK_LOCAL) if p.version == version]
-        if prefixes:
+        if prefixes := [str(prefix) for prefix in onlink if prefix.version == version]:
             lines.append(f"add element bridge {TABLE} onlink{version} {{ {', '.join(prefixes)} }}")
     return "\n".join(lines) + "\n"
+
+
+def _counters(bridge: str) -> list[str]:
+    return [f"{bridge}.{reason}-{way}" for reason in REASONS for way in ("at", "in")]
 
 
 def _sets(budget: Budget) -> Iterator[str]:

@@ -4,6 +4,7 @@ import struct
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
+from lab.siege.frames import advertisement
 from tests.integration.fence_frames import EVERYBODY, checksum
 
 GATEWAY_MAC, GATEWAY, GATEWAY6 = "02:57:00:00:00:01", "10.1.0.1", "2001:db8:1::1"
@@ -65,18 +66,13 @@ def solicitation(source: str) -> bytes:
     return icmp6(source, GATEWAY6, message)
 
 
-def advertisement(target: str) -> bytes:
-    message = struct.pack("!BBHI", 136, 0, 0, 0x2000_0000) + IPv6Address(target).packed + b"\x02\x01" + SENDER
-    return icmp6(target, "ff02::1", message, bytes.fromhex("333300000001"))
-
-
 ATTACKS: dict[str, Callable[[int], bytes]] = {
     "asks in other names": lambda n: arp(address(n), GATEWAY),
     "announces addresses": lambda n: arp(address(n), address(n)),
     "opens connections from addresses": lambda n: syn4(address(n)),
     "sends to addresses": lambda n: ip4("10.1.0.66", address(n), 17, struct.pack("!HHHH", 9, 9, 8, 0)),
     "solicits from IPv6 addresses": lambda n: solicitation(address6(n)),
-    "advertises IPv6 addresses": lambda n: advertisement(address6(n)),
+    "advertises IPv6 addresses": lambda n: advertisement(SENDER, SENDER, IPv6Address(address6(n))),
     "opens connections from IPv6 addresses": lambda n: syn6(address6(n)),
     "sends to IPv6 addresses": lambda n: ip6("2001:db8:1::66", address6(n), 59, b""),
 }

@@ -16,7 +16,7 @@ from agents.fence.budgets import MACS, NEIGHBOURS, REQUESTS, TABLE, TUNNEL
 from agents.state import State
 from controller.wire.access import AccessReport
 from lab.neighbour_tables import enlarge
-from tests.integration.agent_namespaces import Namespace, cable, namespaces, wait_for
+from tests.integration.agent_namespaces import Namespace, cable, namespaces, speak, wait_for
 from tests.integration.fence_frames import ethernet, udp4, udp6
 from tests.integration.neighbour_frames import ATTACKS, GATEWAY, GATEWAY6, GATEWAY_MAC, PORT
 from tests.unit.agents.desires import desired, endpoint
@@ -96,14 +96,6 @@ def attack(space: Namespace, kind: str, number: int) -> None:
         raw.setblocking(True)
         for n in range(number):
             raw.send(ATTACKS[kind](n))
-
-
-def speak(space: Namespace, *macs: str) -> None:
-    """A frame from each of them, as fast as the cable takes them."""
-    with space.packets("eth0") as raw:
-        raw.setblocking(True)
-        for mac in macs:
-            raw.send(b"\xff" * 6 + bytes.fromhex(mac.replace(":", "")) + b"\x88\xb5" + bytes(46))
 
 
 def made_up(number: int, vendor: str = "02:bd:00") -> Iterator[str]:
@@ -223,6 +215,20 @@ async def test_the_controller_is_told_of_it(tmp_path: Path) -> None:
             running.cancel()
         by_what = {one.what: (one.endpoint, one.packets) for one in report.dropped}
         assert by_what == {"crowd": ("e1", at), "crowd-in": ("e1", out)}
+
+
+async def test_a_lan_that_comes_later_does_not_inherit_the_counts_of_one_that_had_its_bridge() -> None:
+    with lan() as net:
+        await net.put(FENCE)
+        speak(net.bad, *made_up(FLOOD))
+        assert await net.dropped("crowd-at") > 0
+        with net.gate.entered():
+            await net.nft.apply(budgets([replace(FENCE, bridge="lan2")], ["lan1", "lan2"]))
+            assert {one.bridge for one in await net.nft.counters(TABLE)} == {"lan2"}
+        await net.put(FENCE)
+        assert await net.dropped("crowd-at") == 0
+        speak(net.bad, *made_up(2000, "02:be:00"))
+        assert await net.dropped("crowd-at") > 1500, "the port's budget is spent all the same"
 
 
 async def test_without_fences_there_is_no_table() -> None:

@@ -3,13 +3,12 @@
 import asyncio
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
 
 import pytest
 
 from agents.mac_moves import MacMoves
 from agents.mac_moves.notifications import Entry, look_up
-from tests.integration.agent_namespaces import Namespace, cable, namespaces, wait_for
+from tests.integration.agent_namespaces import Namespace, cable, namespaces, speak, wait_for
 from tests.unit.agents.desires import desired, endpoint
 
 pytestmark = pytest.mark.lab
@@ -33,14 +32,6 @@ class Lan:
         speak(self.bad, *(f"02:bd:00:00:{n >> 8:02x}:{n & 255:02x}" for n in range(5000)))
         speak(self.good, NEWCOMER)
         wait_for("the newcomer is on the bridge", lambda: NEWCOMER in self.gate.run("bridge fdb show br lan1"))
-
-
-def speak(space: Namespace, *macs: str) -> None:
-    """A frame from each of them."""
-    with space.packets("eth0") as raw:
-        for mac in macs:
-            with suppress(BlockingIOError):  # the queue is full: one made-up MAC less
-                raw.send(b"\xff" * 6 + bytes.fromhex(mac.replace(":", "")) + b"\x88\xb5" + bytes(46))
 
 
 @pytest.fixture

@@ -166,7 +166,7 @@ async def test_a_flood_costs_nothing(net: Net) -> None:
 
 
 async def test_a_flood_at_one_port_hides_nobody_at_another(net: Net) -> None:
-    """Who speaks once, in the middle of it."""
+    """A device that speaks once, in the middle of it."""
     async with watching(net) as (controller, _):
         with net.loud.packets("eth0") as mouth:
             mouth.setblocking(True)
