@@ -54,7 +54,6 @@ from controller.wire.session_keys import SessionKeys
 log = logging.getLogger(__name__)
 
 _INTERVAL = 30.0  # seconds without a change after which the kernel is read and reported all the same
-_FINDINGS = 1000  # in a report, as many as it may have
 _RETRY = 1.0  # seconds after which a failed operation is tried again
 
 
@@ -300,7 +299,7 @@ class Agent:
         for endpoint in desired.endpoints:
             if endpoint.flavour is Flavour.VPLS:
                 found += vpls.mismatches(endpoint, self._gobgp.table)
-        return found[:_FINDINGS]
+        return found
 
     def _sessions(self, desired: Desired) -> dict[str, str]:
         needed = flavours(desired)

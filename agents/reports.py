@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
 from agents import lan
 from agents.kernel import MAIN, Snapshot, driven
@@ -12,8 +13,19 @@ from agents.vpls import MAX_VE_ID
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.findings import Finding, Passage
 from controller.wire.flavours import Flavour
-from controller.wire.reports import EndpointState, Report, SpeakerState, Tunnel
+from controller.wire.reports import (
+    LONGEST_PROBLEM,
+    MOST,
+    MOST_FINDINGS,
+    MOST_PROBLEMS,
+    EndpointState,
+    Report,
+    SpeakerState,
+    Tunnel,
+)
 from controller.wire.tunnels import Ipsec
+
+T = TypeVar("T")
 
 
 def report(
@@ -43,7 +55,7 @@ def report(
         resident_bytes=_resident_bytes(),
         cpu_seconds=_cpu_seconds(),
         ipsec=ipsec,
-        findings=list(findings),
+        findings=list(findings)[:MOST_FINDINGS],
     )
 
 
@@ -64,16 +76,37 @@ def _endpoint(
     awaited: AbstractSet[str],
     passages: Sequence[Passage],
 ) -> EndpointState:
-    bridge = lan.bridge_name(endpoint)
+    bridge, untold = lan.bridge_name(endpoint), _Untold()
     return EndpointState(
         endpoint=endpoint.name,
         bridge=bridge if bridge in snapshot.bridges else "",
-        ports=[port for port in lan.on_bridge(snapshot, endpoint) if not driven(port)],
-        tunnels=[t for t in tunnels(endpoint, snapshot) if t.vtep not in awaited],
-        routes=sorted(r.prefix for r in snapshot.routes if r.device == bridge and r.table == MAIN),
-        problems=problems,
-        passages=list(passages),
+        ports=untold.after("ports", [port for port in lan.on_bridge(snapshot, endpoint) if not driven(port)]),
+        tunnels=untold.after("tunnels", [t for t in tunnels(endpoint, snapshot) if t.vtep not in awaited]),
+        routes=untold.after(
+            "routes", sorted(r.prefix for r in snapshot.routes if r.device == bridge and r.table == MAIN)
+        ),
+        passages=untold.after("passages", list(passages)),
+        problems=_told([*untold.problems, *problems]),
     )
+
+
+class _Untold:
+    """Cuts what a report may not have more of, and says so: a report that is refused would say nothing at all."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+
+    def after(self, noun: str, found: list[T]) -> list[T]:
+        if len(found) > MOST:
+            self.problems.append(f"{len(found)} {noun}, of which the report has the first {MOST}")
+        return found[:MOST]
+
+
+def _told(problems: list[str]) -> list[str]:
+    """The problems as a report may have them."""
+    told = [text if len(text) <= LONGEST_PROBLEM else text[: LONGEST_PROBLEM - 1] + "…" for text in problems]
+    more = len(told) - MOST_PROBLEMS
+    return told if more <= 0 else [*told[: MOST_PROBLEMS - 1], f"and {more + 1} problems more"]
 
 
 def _tunnels(endpoint: Endpoint, snapshot: Snapshot) -> Iterator[Tunnel]:

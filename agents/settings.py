@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, IPvAnyAddress, ValidationError, field_validator
 
-from controller.wire.machines import Name
+from controller.wire.fields import Name
 
 
 class ConfigError(Exception):

@@ -17,6 +17,7 @@ from controller.wire.leases import LeaseGrant
 _NOWHERE = IPv4Address(0)
 _LIMITED_BROADCAST = IPv4Address("255.255.255.255")
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?", re.ASCII)
+_LONGEST_CLIENT_ID = 255  # octets: one option's (RFC 2132, section 9.14), as no client needs parts of it
 _LONGEST_LEASE = 2**32 - 1  # seconds; the protocol's infinity
 
 
@@ -75,6 +76,8 @@ def decide(message: Message, lan: Lan) -> Step:
         return Ignore("relayed; this server serves its own LAN only")
     if message.mac == bytes(6) or message.mac[0] & 1:
         return Ignore("the client's address is no station's")
+    if len(message.options.get(Option.CLIENT_ID, b"")) > _LONGEST_CLIENT_ID:
+        return Ignore("a client identifier of more than 255 octets")
     server = message.options.get(Option.SERVER_ID)
     if server is not None and server != lan.gateway.packed:
         return Ignore("for another server")

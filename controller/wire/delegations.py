@@ -14,15 +14,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from controller.wire.fields import ClientId, Mac, Name
 from controller.wire.host_settings import NO_SETTINGS, HostSettings
 from controller.wire.model import Message
 
 Count = Annotated[int, Field(ge=0, le=2**62)]
 Seconds = Annotated[int, Field(ge=0, le=2**32)]
-Mac = Annotated[str, Field(pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$")]
-ClientId = Annotated[str, Field(pattern=r"^([0-9a-f]{2}){1,255}$")]
 Hostname = Annotated[str, Field(max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
 
 
 class Client(Message):

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from controller.wire.certificates import Certified, Csr
+from controller.wire.fields import Name, Version
 from controller.wire.model import Message
 
 Credential = Annotated[str, Field(pattern="^[0-9A-Za-z_-]{43,128}$")]
@@ -16,9 +17,9 @@ class EnrolmentRequest(Message):
     `credential` is what the agent wants to be known by, of its own making: who asks with the same one, and for the same
     key, asks again because the answer was lost, and gets it once more. Without it the controller makes one."""
 
-    token: str
-    cloudlet: str
-    agent_version: str
+    token: Annotated[str, Field(max_length=200)]
+    cloudlet: Name
+    agent_version: Version
     csr: Csr | None = None
     credential: Credential | None = None
 

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from controller.wire.fields import Name
 from controller.wire.model import Message
-from controller.wire.names import NAME_PATTERN
 
 FindingKind = Literal[
     "rules-gone",
@@ -26,7 +26,6 @@ with two MACs. `guest-silent`: a VM runs, and its guest does not answer. `mac-du
 of a LAN in turn (RFC 7432, section 15.1). `pairs-hoarded`: the clients at one port were refused further pairs of a LAN
 that has few left."""
 
-Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
 Verdict = Literal["passes", "silent"]
 IpFamily = Literal["ipv4", "ipv6"]
 

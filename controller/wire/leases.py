@@ -6,20 +6,26 @@ A device that nobody registered gets an even address under its own client id; a 
 because its address is the one above the device's.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from controller.wire.fields import Address, Name
 from controller.wire.model import Message
+
+Written = Annotated[str, Field(max_length=510)]
+"""As the client writes it: the longest is an identifier of 255 octets in hex."""
 
 
 class LeaseRequest(Message):
     """`mac` is `02:00:5e:00:00:01` form; `client_id` is DHCP option 61 as lower-case hex, None when the client sent
     none. `address` is what the client asked for (option 50 or ciaddr), a hint only; `renewing`: it uses that now."""
 
-    endpoint: str
-    mac: str
-    client_id: str | None = None
-    hostname: str | None = None
-    address: str | None = None
+    endpoint: Name
+    mac: Written
+    client_id: Written | None = None
+    hostname: Written | None = None
+    address: Address | None = None
     renewing: bool = False
 
 
@@ -38,7 +44,7 @@ class LeaseGrant(Message):
 class LeaseRelease(Message):
     """The client gives its address back."""
 
-    endpoint: str
-    address: str
-    mac: str
-    client_id: str | None = None
+    endpoint: Name
+    address: Address
+    mac: Written
+    client_id: Written | None = None

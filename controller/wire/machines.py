@@ -8,18 +8,14 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
+from controller.wire.fields import Count, Mac, Name, Real
 from controller.wire.model import Message
-from controller.wire.names import MAC_PATTERN, NAME_PATTERN
 from controller.wire.sizes import Size
 
 Nic = Literal["a", "b"]
 """A VM has two: one serves, the other is down and waits for the next move; their roles swap with every move."""
 
 NICS: tuple[Nic, ...] = get_args(Nic)
-
-Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
-Mac = Annotated[str, Field(pattern=MAC_PATTERN)]
-
 
 MEMORY = Size(1 << 24, 1 << 45)
 CPU_PATTERN = r"^[A-Za-z0-9_.-]{1,63}(,-[A-Za-z0-9_.-]{1,63}){0,32}$"
@@ -74,6 +70,6 @@ class MachineState(Message):
     name: Name
     condition: Condition
     serving: Nic | None = None
-    memory_used: Annotated[int, Field(ge=0)] | None = None
-    dirty_rate: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    memory_used: Count | None = None
+    dirty_rate: Real | None = None
     detail: Annotated[str, Field(max_length=400)] = ""

@@ -28,14 +28,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from controller.wire.fields import Count, Name, Real
 from controller.wire.machines import Machine, MachineState, Nic
 from controller.wire.model import Message
-from controller.wire.names import NAME_PATTERN
 from controller.wire.platforms import Platform
 
-Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
-Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
-Real = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
 Act = Literal[
     "start", "stop", "prepare", "disk", "memory", "switchover", "activate", "join", "leave", "discard", "abort"
@@ -77,7 +75,7 @@ class Tuning(Message):
     compression: bool = True
     auto_converge: bool = True
     post_copy: bool = False
-    bandwidth: Annotated[int, Field(ge=0)] | None = None
+    bandwidth: Count | None = None
     """Bits per second at most; None: what the link takes."""
 
 
@@ -98,7 +96,7 @@ class Order(Message):
     cloudlet, `peer` and `peer_vtep` the other cloudlet. `serving` is the vNIC that has the old address."""
 
     move: Name
-    number: Annotated[int, Field(ge=1)]
+    number: Number
     act: Act
     machine: Machine
     endpoint: Name
@@ -140,7 +138,7 @@ class Progress(Message):
     up. `refused`: the same again would fail the same way (no room, no such image), so another try is no use."""
 
     move: Name
-    number: Annotated[int, Field(ge=1)]
+    number: Number
     act: Act
     state: Literal["running", "done", "failed", "refused"]
     detail: Annotated[str, Field(max_length=1000)] = ""
@@ -164,4 +162,4 @@ class MoveReport(Message):
     progress: list[Progress] = Field(max_length=200, default_factory=list)
     machines: list[MachineState] = Field(max_length=2000, default_factory=list)
     unlisted: list[Name] = Field(max_length=100, default_factory=list)
-    platforms: dict[Name, Platform] | None = None
+    platforms: Annotated[dict[Name, Platform], Field(max_length=100)] | None = None

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from controller.wire.fields import Name
 from controller.wire.model import Message
 
 Method = Literal["icmp", "udp", "tcp"]
@@ -73,7 +74,7 @@ class NeighbourReport(Message):
     """Rounds in the order of their numbers. `run` tells one start of the agent from another; `dropped` is how many
     rounds of this run were given up because they could not be kept until the controller was back."""
 
-    cloudlet: str
+    cloudlet: Name
     run: Annotated[str, Field(min_length=1, max_length=32, pattern="^[0-9a-zA-Z-]+$")]
     dropped: Count = 0
     measurements: Annotated[list[Measurement], Field(max_length=1000)]

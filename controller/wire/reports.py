@@ -1,11 +1,25 @@
 """Reports: what an agent sees in its kernel. `POST /api/v1/agent/reports`, at once after every change and else every
 30 s. The controller answers 204; a report is the whole truth about the cloudlet, never a delta."""
 
+from typing import Annotated
+
 from pydantic import Field
 
+from controller.wire.fields import Address, Count, Device, Name, Prefix, Real, Version
 from controller.wire.findings import Finding, Passage
 from controller.wire.model import Message
 from controller.wire.tunnels import Ipsec
+
+MOST = 10_000
+"""Ports, tunnels, routes and passages of an endpoint, and endpoints of a cloudlet."""
+
+MOST_PROBLEMS, LONGEST_PROBLEM = 1000, 2000
+"""How many of an endpoint's problems are told, and of how many characters each."""
+
+MOST_FINDINGS = 1000
+
+Problem = Annotated[str, Field(max_length=LONGEST_PROBLEM)]
+Vni = Annotated[int, Field(ge=0, le=2**24 - 1)]
 
 
 class Tunnel(Message):
@@ -16,12 +30,12 @@ class Tunnel(Message):
     the endpoint's name where the desired state names one with this VE ID (VPLS) or VTEP (EVPN), else None.
     """
 
-    remote: str | None
-    vtep: str
-    ve_id: int | None
-    rx_vni: int
-    tx_vni: int
-    device: str
+    remote: Name | None
+    vtep: Address
+    ve_id: Annotated[int, Field(ge=0, le=2**16 - 1)] | None
+    rx_vni: Vni
+    tx_vni: Vni
+    device: Device
 
 
 class EndpointState(Message):
@@ -29,20 +43,20 @@ class EndpointState(Message):
     for people about what could not be brought in line with the desired state; empty when all is well. `passages`: what
     probes through its tunnels found out, of pairs that have been decided."""
 
-    endpoint: str
-    bridge: str
-    ports: list[str]
-    tunnels: list[Tunnel]
-    routes: list[str]
-    problems: list[str]
-    passages: list[Passage] = Field(default=[], max_length=10_000, exclude_if=lambda some: not some)
+    endpoint: Name
+    bridge: Device
+    ports: Annotated[list[Device], Field(max_length=MOST)]
+    tunnels: Annotated[list[Tunnel], Field(max_length=MOST)]
+    routes: Annotated[list[Prefix], Field(max_length=MOST)]
+    problems: Annotated[list[Problem], Field(max_length=MOST_PROBLEMS)]
+    passages: list[Passage] = Field(default=[], max_length=MOST, exclude_if=lambda some: not some)
 
 
 class SpeakerState(Message):
     """The PE's BGP session with a route server: `established`, or the FSM state's name in lower case."""
 
-    name: str
-    state: str
+    name: Name
+    state: Annotated[str, Field(max_length=64)]
 
 
 class Report(Message):
@@ -51,16 +65,16 @@ class Report(Message):
     in the clear, or the agent is of a release that says nothing of them. `findings`: what is wrong at this host though
     the kernel is as it should be."""
 
-    cloudlet: str
-    version: int
-    generation: int
-    agent_version: str
-    endpoints: list[EndpointState]
-    speakers: list[SpeakerState]
-    resident_bytes: int
-    cpu_seconds: float
+    cloudlet: Name
+    version: Count
+    generation: Count
+    agent_version: Version
+    endpoints: Annotated[list[EndpointState], Field(max_length=MOST)]
+    speakers: Annotated[list[SpeakerState], Field(max_length=1000)]
+    resident_bytes: Count
+    cpu_seconds: Real
     ipsec: Ipsec | None = None
-    findings: list[Finding] = Field(default=[], max_length=1000, exclude_if=lambda some: not some)
+    findings: list[Finding] = Field(default=[], max_length=MOST_FINDINGS, exclude_if=lambda some: not some)
 
     @property
     def steady(self) -> "Report":

@@ -1,9 +1,14 @@
 """Keys of BGP sessions, as agents are told them, over TLS alone: server-sent events named `session-keys` beside the
 desired state, each the whole truth. `POST /api/v1/agent/session-keys` says what the agent has made of it."""
 
+from typing import Annotated
+
 from pydantic import ConfigDict, Field
 
+from controller.wire.fields import Name
 from controller.wire.model import Message
+
+KeyName = Annotated[str, Field(max_length=200)]
 
 
 class SessionKey(Message):
@@ -29,6 +34,6 @@ class SessionKeysHeld(Message):
     """`held`: the key that was `wanted` last, and is on disk. `seen`: of each route server whose session is
     established, the name of the key that it is signed with, "" for none."""
 
-    cloudlet: str
-    held: str | None
-    seen: dict[str, str]
+    cloudlet: Name
+    held: KeyName | None
+    seen: Annotated[dict[Name, KeyName], Field(max_length=1000)]

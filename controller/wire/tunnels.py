@@ -4,15 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from controller.wire.fields import Address, Count, Name
 from controller.wire.model import Message
-from controller.wire.names import NAME_PATTERN
 
 Condition = Literal["up", "connecting", "down"]
 """`connecting`: there is none, and one is being made."""
 
-Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Seconds = Annotated[float, Field(ge=0, le=2**31, allow_inf_nan=False)]
-Address = Annotated[str, Field(max_length=45)]
 
 
 class IpsecTunnel(Message):
@@ -24,7 +22,7 @@ class IpsecTunnel(Message):
     why it is not up, where something is known.
     """
 
-    cloudlet: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+    cloudlet: Name
     local: Address
     remote: Address
     state: Condition

@@ -2,10 +2,11 @@
 Pure."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count, cycle, product
 from typing import Any
 
+from controller.wire.reports import LONGEST_PROBLEM, MOST, MOST_PROBLEMS
 from lab.siege.bodies import SHAPES, twisted
 
 ROUTES = (
@@ -16,6 +17,8 @@ ROUTES = (
 
 LARGE = 3_000_000
 """Octets of a body, of the 4 MiB that an agent's may have."""
+
+ROUTES_TOLD = [f"10.{at >> 8}.{at & 255}.0/24" for at in range(MOST)]
 
 Post = tuple[str, str, bytes]
 """What it is, where it goes, and the body."""
@@ -29,10 +32,11 @@ def alternating(cloudlet: str, endpoint: str) -> Iterator[Post]:
 
 
 def large(cloudlet: str, endpoint: str) -> Iterator[Post]:
-    """Reports of 3 MB of the right form, and sightings, measurements and keys by the thousand."""
+    """Reports as large as their form allows, more than 2 MB, and sightings, measurements and keys by the thousand."""
     for number in count():
-        problems = [f"{number} {at} " + "x" * 180 for at in range(LARGE // 200)]
-        yield "large reports", "reports", json.dumps(_report(cloudlet, endpoint, problems)).encode()
+        problems = [f"{number} {at} ".ljust(LONGEST_PROBLEM, "x") for at in range(MOST_PROBLEMS)]
+        report = _report(cloudlet, endpoint, problems, ROUTES_TOLD)
+        yield "large reports", "reports", json.dumps(report).encode()
         seen = [
             {"endpoint": endpoint, "address": f"10.13.{at % 4}.{at % 250 + 1}", "how": "packet", "count": 1 + number}
             for at in range(500)
@@ -49,9 +53,9 @@ def large(cloudlet: str, endpoint: str) -> Iterator[Post]:
             }
             for at in range(1000)
         ]
-        report = {"cloudlet": cloudlet, "run": f"run-{number}", "measurements": rounds}
-        yield "many measurements", "neighbours", json.dumps(report).encode()
-        keys = {"cloudlet": cloudlet, "held": None, "seen": {f"rs{at}": "x" * 40 for at in range(LARGE // 60)}}
+        measured = {"cloudlet": cloudlet, "run": f"run-{number}", "measurements": rounds}
+        yield "many measurements", "neighbours", json.dumps(measured).encode()
+        keys = {"cloudlet": cloudlet, "held": None, "seen": {f"rs{at}": "x" * 200 for at in range(1000)}}
         yield "many keys", "session-keys", json.dumps(keys).encode()
 
 
@@ -80,16 +84,16 @@ def odd(cloudlet: str, endpoint: str) -> Iterator[Post]:
         yield "odd fields", route, next(bodies[route])
 
 
-def _report(cloudlet: str, endpoint: str, problems: list[str]) -> dict[str, Any]:
+def _report(cloudlet: str, endpoint: str, problems: list[str], routes: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "cloudlet": cloudlet,
         "version": 1,
         "generation": 1,
         "agent_version": "0",
         "endpoints": [
-            {"endpoint": endpoint, "bridge": "b", "ports": [], "tunnels": [], "routes": [], "problems": problems}
+            {"endpoint": endpoint, "bridge": "b", "ports": [], "tunnels": [], "routes": routes, "problems": problems}
         ],
-        "speakers": [{"name": "rs1", "state": problems[0] if problems else "idle"}],
+        "speakers": [{"name": "rs1", "state": problems[0][:64] if problems else "idle"}],
         "resident_bytes": 1,
         "cpu_seconds": 1.0,
     }

@@ -4,17 +4,21 @@ import json
 from dataclasses import replace
 
 from agents import vpls
-from agents.kernel import Flood, Port, Snapshot
+from agents.kernel import Flood, Port, Route, Snapshot
 from agents.plan import plan
 from agents.reports import report, same
 from agents.show import text
 from agents.vpls import Pseudowire
+from controller.wire.findings import Finding
 from controller.wire.flavours import Flavour
+from controller.wire.reports import Report
 from tests.unit.agents.desires import desired, endpoint, remote, vtep
 from tests.unit.agents.kernel_model import after
 
 WANT = desired(endpoint(1, remotes=[remote(endpoint(2)), remote(endpoint(3))]))
 KERNEL = after(Snapshot(), plan(WANT, {1: frozenset({Pseudowire(2, 4098, 8193, vtep(2))})}, Snapshot()).operations)
+
+FINDING = Finding(kind="setting", subject="a", expected="0", found="1", text="a is 1, not 0")
 
 
 def test_vpls() -> None:
@@ -28,6 +32,18 @@ def test_vpls() -> None:
     assert state.problems == ["a problem"]
     assert [s.state for s in said.speakers] == ["established"]
     assert said.resident_bytes > 1e6
+
+
+def test_a_report_is_never_more_than_may_be_sent() -> None:
+    problems = ["x" * 100_000, *(f"problem {n}" for n in range(20_000))]
+    routes = frozenset(Route(f"10.{n >> 8}.{n & 255}.0/24", "lan1") for n in range(20_000))
+    said = report(WANT, replace(KERNEL, routes=routes), {}, {1: problems}, "1", findings=[FINDING] * 20_000)
+    (state,) = said.endpoints
+    assert Report.model_validate_json(said.model_dump_json()) == said
+    assert (len(state.routes), len(state.problems), len(said.findings)) == (10_000, 1000, 1000)
+    assert state.problems[0] == "20000 routes, of which the report has the first 10000"
+    assert (len(state.problems[1]), state.problems[1][-2:]) == (2000, "x…")
+    assert state.problems[-1] == "and 19003 problems more"
 
 
 def test_a_machine_is_no_access_port() -> None:

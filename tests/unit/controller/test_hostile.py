@@ -20,7 +20,7 @@ async def test_texts_from_agents(controller: Controller, value: str) -> None:
     await controller.post("/cloudlets", {"name": "c2", "pe": "vpls", "vtep": "192.0.2.2"})
     request = {"token": made["token"], "cloudlet": "c1", "agent_version": value}
     answer = await _post(controller, "/enrolments", request)
-    assert answer.status_code in (201, 400), answer.text
+    assert answer.status_code in (201, 400, 422), answer.text
     credential = answer.json().get("credential") or await controller.enrol("c1", made["token"])
     await controller.post("/endpoints", {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24"})
     agent = {"Authorization": f"Bearer {credential}"}
@@ -31,11 +31,11 @@ async def test_texts_from_agents(controller: Controller, value: str) -> None:
         assert (await _post(controller, "/agent/leases/release", body, agent)).status_code < 500
 
 
-@pytest.mark.parametrize("value", [NUL, LONG], ids=["nul", "long"])
+@pytest.mark.parametrize("value", [NUL, "x" * 200], ids=["nul", "long"])
 async def test_an_agent_s_version_and_problems_are_written_down(controller: Controller, value: str) -> None:
     agent = await controller.agent("c1", 1)
     report = kernel(agent.documents[-1]).model_dump(mode="json") | {"agent_version": value}
-    report["endpoints"][0]["problems"] = [value]
+    report["endpoints"][0]["problems"] = [value * 10]
     answer = await _post(controller, "/agent/reports", report, agent.headers)
     assert answer.status_code == 204
     async with controller.region.database.write() as session:

@@ -10,6 +10,11 @@ from typing import Any
 
 import pytest
 
+from controller.wire.model import Message
+from controller.wire.neighbours import NeighbourReport
+from controller.wire.reports import Report
+from controller.wire.session_keys import SessionKeysHeld
+from controller.wire.sightings import SightingReport
 from lab.percentile import percentile
 from lab.siege import frames, page, reports
 from lab.siege.bed import ROUTE_DISTINGUISHER, ROUTE_TARGET, octets
@@ -118,6 +123,17 @@ def test_each_route_of_agents_gets_odd_fields_and_bad_shapes() -> None:
 def test_large_bodies_are_below_what_an_agent_may_send() -> None:
     for _, _, body in islice(reports.large("x1", "x1-lan"), 4):
         assert len(body) < 4 << 20
+
+
+def test_large_bodies_have_the_right_form() -> None:
+    forms: dict[str, type[Message]] = {
+        "reports": Report,
+        "sightings": SightingReport,
+        "neighbours": NeighbourReport,
+        "session-keys": SessionKeysHeld,
+    }
+    for _, route, body in islice(reports.large("x1", "x1-lan"), 4):
+        forms[route].model_validate_json(body)
 
 
 def test_checksums_are_right() -> None:

@@ -93,6 +93,7 @@ def test_an_address_of_another_lan_is_refused_at_once(request_: Message) -> None
         message(Kind.INFORM),
         message(Kind.OFFER),
         message(Kind.ACK),
+        message(Kind.DISCOVER, CLIENT_ID=bytes(256)),
     ],
 )
 def test_what_is_not_ours_is_ignored(request_: Message) -> None:
