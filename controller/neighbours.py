@@ -6,14 +6,13 @@ reports of the same second share one transaction.
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from controller.core.event_budget import of_cloudlet
 from controller.core.intent import Intent
+from controller.core.neighbour_arrivals import Arrival, Arrivals
 from controller.core.neighbour_history import HOUR, LATE, ROUND, start
 from controller.core.neighbour_reports import Intake, Pair
 from controller.db import bandwidths, neighbour_history, neighbours, platforms, reporters
@@ -28,11 +27,7 @@ from controller.wire.neighbours import NeighbourReport
 log = logging.getLogger(__name__)
 
 PAUSE = 1.0
-"""Seconds in which further reports join a transaction."""
-
-MOST_AT_ONCE = 500
-"""Rounds in one transaction, more or less: a second's of 1,000 agents, since each transaction costs by itself. With
-SQLite, which has one writer, a change of the intent waits for one at most, some 50 ms, however large the region is."""
+"""Seconds that a report waits at most for others to join its transaction."""
 
 MOST_WAITING = 50_000
 """Rounds that wait for the database at most; whoever brings more is told to come again."""
@@ -50,32 +45,21 @@ CLEAN = 12
 """Every so many sweeps what is left of cloudlets that are gone is removed."""
 
 
-@dataclass(frozen=True)
-class Arrival:
-    """A report that waits for the database. `done` is set when it has it."""
-
-    report: NeighbourReport
-    at: datetime
-    done: "asyncio.Future[None]"
-
-
 class Neighbours:
     """Takes in reports (`run`), on every controller, and looks after the whole region's (`sweep`), on one."""
 
     def __init__(self, database: Database, intent: Callable[[], Intent], journal: Journal, metrics: Metrics) -> None:
         self._database, self._intent, self._journal, self._metrics = database, intent, journal, metrics
-        self._arrivals: list[Arrival] = []
-        self._rounds = 0
+        self._arrivals = Arrivals()
         self._work = asyncio.Event()
         self._turn = 0
 
     async def take(self, report: NeighbourReport) -> None:
         """Takes in a report; returns when it is committed. Raises Problem (503) if it could not be: send it again."""
-        if self._rounds > MOST_WAITING:
+        if self._arrivals.size > MOST_WAITING:
             raise _later("Too many reports are waiting for the database.")
         arrival = Arrival(report, now(), asyncio.get_running_loop().create_future())
-        self._arrivals.append(arrival)
-        self._rounds += len(report.measurements)
+        self._arrivals.add(arrival)
         self._work.set()
         await arrival.done
 
@@ -84,16 +68,19 @@ class Neighbours:
         while True:
             await self._work.wait()
             with suppress(TimeoutError):
-                async with asyncio.timeout(PAUSE):
+                async with asyncio.timeout(self._arrivals.pause(now(), PAUSE)):
                     await stopping.wait()
-            await self.flush()
+            await self._write_portion()
 
     async def flush(self) -> None:
-        """Writes what is there."""
-        self._work.clear()
-        arrivals, self._arrivals, self._rounds = self._arrivals, [], 0
-        for some in _portions(arrivals):
-            await self._commit(some)
+        """Writes all that is there."""
+        while self._arrivals:
+            await self._write_portion()
+
+    async def _write_portion(self) -> None:
+        await self._commit(self._arrivals.portion(now()))
+        if not self._arrivals:
+            self._work.clear()
 
     async def _commit(self, arrivals: list[Arrival]) -> None:
         try:
@@ -167,25 +154,6 @@ class Neighbours:
         for name in gone:
             async with self._database.write() as session:
                 await neighbour_history.forget_all(session, name)
-
-
-def _portions(arrivals: list[Arrival]) -> Iterator[list[Arrival]]:
-    """What shares a transaction. A cloudlet that brings less goes before one that brings more, so that nobody waits for
-    another's long report; the reports of one cloudlet stay in their order."""
-    brought: Counter[str] = Counter()
-    for arrival in arrivals:
-        brought[arrival.report.cloudlet] += len(arrival.report.measurements)
-    some: list[Arrival] = []
-    rounds = 0
-    for arrival in sorted(arrivals, key=lambda arrival: brought[arrival.report.cloudlet]):
-        more = len(arrival.report.measurements)
-        if some and rounds + more > MOST_AT_ONCE:
-            yield some
-            some, rounds = [], 0
-        some.append(arrival)
-        rounds += more
-    if some:
-        yield some
 
 
 def _later(detail: str) -> Problem:
