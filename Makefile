@@ -157,6 +157,15 @@ bench-routeserver: $(BIN)/weft-routeserver $(BIN)/gobgpd ## side by side with BI
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./bench
 	$(BIN)/bench-routeserver $(BENCH) -output $(B)/bench-routeserver.json -page docs/routeserver.md
 
+.PHONY: bench-routeserver-against
+bench-routeserver-against: $(BIN)/weft-routeserver ## this route server beside an earlier one, round by round; more than 10 % slower fails; COMMIT=REVISION; BENCH="-rounds 20 -sizes 1000/100000/10/evpn"; docs/routeserver-against.md
+	@test -n "$(COMMIT)" || { echo "say which earlier one: make bench-routeserver-against COMMIT=REVISION" >&2; exit 2; }
+	@echo "== the route server of $(COMMIT)"
+	@rm -rf $(B)/before && mkdir -p $(B)/before && git archive "$(COMMIT)" routeserver | tar -x -C $(B)/before
+	@cd $(B)/before/routeserver && go build -trimpath -o $(abspath $(BIN)/weft-routeserver-before) ./cmd/weft-routeserver
+	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./bench
+	$(BIN)/bench-routeserver -before $(BIN)/weft-routeserver-before -sizes 1000/100000/10/evpn,1000/1000/10 $(BENCH) -output $(B)/bench-routeserver-against.json -page docs/routeserver-against.md
+
 .PHONY: simulate
 simulate: build ## growth to 100,000 cloudlets and a million devices, simulated; docs/scale.md; SIZE=1000 DATABASES=sqlite for a quick look
 	$(PY) -m tests.simulate $(if $(SIZE),--size $(SIZE)) $(if $(DATABASES),--databases $(DATABASES)) --output $(B)/simulate.json $(if $(SIZE),--document $(B)/scale.md,--document docs/scale.md)

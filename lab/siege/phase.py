@@ -54,7 +54,7 @@ def measure(bed: Bed, seconds: float, attacks: Sequence[tuple[str, str, Sequence
         took = time.monotonic() - began
         asked = people.end(60)
         gone = [one.name for one in started if not one.runs]
-        done = {one.name: one.end() for one in started}
+        done = {one.name: one.counted() for one in started}
     time.sleep(SETTLED)
     happened = _events(bed, since)
     leased = {str(lease["mac"]) for lease in bed.rest.items("/leases")}

@@ -65,7 +65,8 @@ class Strangers:
                 try:
                     reader, writer = await asyncio.open_connection(self._host, port)
                     writer.write(head)
-                    await asyncio.wait_for(reader.read(4096), 1)
+                    async with asyncio.timeout(1):
+                        await reader.read(4096)
                     writer.close()
                 except (OSError, TimeoutError):
                     pass
@@ -93,7 +94,8 @@ class Strangers:
         try:
             reader, writer = await asyncio.open_connection(self._host, port, ssl=self._nobody if tls else None)
             writer.write(head.encode() + body)
-            line = (await asyncio.wait_for(reader.readline(), 10)).split()
+            async with asyncio.timeout(10):
+                line = (await reader.readline()).split()
             status = line[1].decode() if len(line) > 1 else "none"
             writer.close()
         except (OSError, TimeoutError):

@@ -36,7 +36,8 @@ func (k *kind) lacks(s Size) bool {
 }
 
 var drivers = map[string]*kind{
-	"weft":  {start: startWeft},
+	now:     {start: startWeft(func(t Tools) string { return t.Weft })},
+	before:  {start: startWeft(func(t Tools) string { return t.Before })},
 	"bird":  {start: startBird, families: []string{"vpnv4"}},
 	"frr":   {start: startFRR, shared: true, families: []string{"vpnv4", "evpn"}},
 	"gobgp": {start: startGobgp(constrained), rtc: true, shared: true, widest: 100},

@@ -23,7 +23,7 @@ type Cell struct {
 }
 
 // Tools are where the daemons are.
-type Tools struct{ Weft, Gobgpd, Bird, Bgpd string }
+type Tools struct{ Weft, Before, Gobgpd, Bird, Bgpd string }
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -43,6 +43,8 @@ func run(args []string) error {
 	page := f.String("page", "", "`file` for the table; the plot goes beside it")
 	var t Tools
 	f.StringVar(&t.Weft, "weft", "build/bin/weft-routeserver", "`program`")
+	f.StringVar(&t.Before, "before", "", "an earlier release's `program`: compare that with -weft, and nothing else")
+	rounds := f.Int("rounds", 20, "how often, with -before")
 	f.StringVar(&t.Gobgpd, "gobgpd", "build/bin/gobgpd", "`program`")
 	f.StringVar(&t.Bird, "bird", "/usr/sbin/bird", "`program`")
 	f.StringVar(&t.Bgpd, "bgpd", "/usr/lib/frr/bgpd", "`program`")
@@ -71,7 +73,11 @@ func run(args []string) error {
 			return err
 		}
 	}
-	before := loadAverage()
+	if t.Before != "" {
+		cell := func(daemon string, size Size) Cell { return Cell{daemon, size, *changes, *limit, t} }
+		return compare(plan, *rounds, cell, args, *output, *page)
+	}
+	load := loadAverage()
 	var results []Result
 	for _, size := range plan {
 		for _, d := range strings.Split(*daemons, ",") {
@@ -88,14 +94,14 @@ func run(args []string) error {
 			}
 			fmt.Println(r.line())
 			results = append(results, r)
-			if err := (Figures{machine(), before, results}).write(*output); err != nil {
+			if err := (Figures{machine(), load, results}).write(*output); err != nil {
 				return err
 			}
 		}
 	}
 	fmt.Println("\n" + table(results))
 	if *page != "" {
-		return publish(*page, Figures{machine(), before, results})
+		return publish(*page, Figures{machine(), load, results})
 	}
 	return nil
 }

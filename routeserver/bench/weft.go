@@ -21,11 +21,16 @@ type weft struct {
 
 const weftToken = "bench"
 
-func startWeft(c Cell, w *World, dir string) (Driver, error) {
+// startWeft makes the driver of the release that a program is.
+func startWeft(program func(Tools) string) func(Cell, *World, string) (Driver, error) {
+	return func(c Cell, w *World, dir string) (Driver, error) { return runWeft(program(c.Tools), c, w, dir) }
+}
+
+func runWeft(binary string, c Cell, w *World, dir string) (Driver, error) {
 	if err := os.WriteFile(dir+"/token", []byte(weftToken), 0o600); err != nil {
 		return nil, err
 	}
-	p, err := startProcess(dir, c.Tools.Weft, "--name", "rs", "--listen", server+":179", "--control", "127.0.0.1:9179",
+	p, err := startProcess(dir, binary, "--name", "rs", "--listen", server+":179", "--control", "127.0.0.1:9179",
 		"--token-file", dir+"/token", "--state", dir+"/state", "--router-id", "10.255.0.1", "--log-level", "warn")
 	if err != nil {
 		return nil, err
@@ -44,7 +49,7 @@ func startWeft(c Cell, w *World, dir string) (Driver, error) {
 		}
 		d.Vcps = append(d.Vcps, ruleset.Vcp{Name: pool(v), Members: members})
 	}
-	e := &weft{p: p, generation: 1, binary: c.Tools.Weft}
+	e := &weft{p: p, generation: 1, binary: binary}
 	if err := patiently(p, func() error { return e.call("PUT", "/v1/ruleset", d) }); err != nil {
 		p.stop()
 		return nil, err

@@ -17,6 +17,7 @@ from controller.wire.session_keys import SessionKeysHeld
 from controller.wire.sightings import SightingReport
 from lab.percentile import percentile
 from lab.siege import frames, page, reports
+from lab.siege.attack import Attack
 from lab.siege.bed import ROUTE_DISTINGUISHER, ROUTE_TARGET, octets
 from lab.siege.bodies import SHAPES, twisted
 from lab.siege.figures import Calls, Figures, Pings, calls, missing
@@ -134,6 +135,15 @@ def test_large_bodies_have_the_right_form() -> None:
     }
     for _, route, body in islice(reports.large("x1", "x1-lan"), 4):
         forms[route].model_validate_json(body)
+
+
+@pytest.mark.parametrize(("words", "said"), [("echo '{\"a\": 2}'", {"a": 2}), ("echo no >&2; exit 3", None)])
+def test_an_attacker_that_says_nothing_has_a_defect(
+    monkeypatch: pytest.MonkeyPatch, words: str, said: dict[str, int] | None
+) -> None:
+    monkeypatch.setattr("lab.netns.command", lambda _, argv: argv)
+    with Attack("strangers", "x1", ["sh", "-c", words]) as one:
+        assert one.counted() == (said or {"defect: strangers ended with 3 and no counts: no\n": 1})
 
 
 def test_checksums_are_right() -> None:
