@@ -40,7 +40,7 @@ class Attack:
         return self._process.poll() is None
 
     def counted(self) -> dict[str, Any]:
-        """Stop it; return what it counted. If it says nothing, that is its defect: the rest is measured all the same."""
+        """Stop it; return what it counted. If it says nothing, that is its defect; the rest is measured still."""
         try:
             return self.end()
         except LabError as error:

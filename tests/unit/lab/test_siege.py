@@ -2,6 +2,7 @@
 
 import json
 import struct
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
@@ -143,6 +144,8 @@ def test_an_attacker_that_says_nothing_has_a_defect(
 ) -> None:
     monkeypatch.setattr("lab.netns.command", lambda _, argv: argv)
     with Attack("strangers", "x1", ["sh", "-c", words]) as one:
+        while one.runs:
+            time.sleep(0.01)
         assert one.counted() == (said or {"defect: strangers ended with 3 and no counts: no\n": 1})
 
 
