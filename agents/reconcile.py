@@ -9,7 +9,7 @@ from typing import Protocol
 
 from agents import evpn, lan, vpls
 from agents.access import Access
-from agents.fence import Fence, Nft, NftError, Underlay, budgets, ruleset
+from agents.fence import BUDGETS, Fence, Nft, NftError, Underlay, budgets, ruleset
 from agents.kernel import Snapshot
 from agents.netlink import Kernel, KernelError
 from agents.operations import Operation, WriteSysctl, describe, index_of
@@ -60,7 +60,7 @@ class Reconciler:
         self._kernel, self._nft, self._guard, self._access, self._arrivals = kernel, nft, guard, access, arrivals
         self._guarded: frozenset[str] = frozenset()  # whose BGP `shut` knows to be guarded
         self._fences: dict[str, Fence] = {}  # by bridge
-        self._bridges: set[str] = set()  # all that were fenced
+        self._bridges: set[str] | None = None  # all that have been fenced; None: by an earlier agent?
         self._said: frozenset[str] = frozenset()  # failures already in the log
 
     async def shut(self, desired: Desired) -> bool:
@@ -131,6 +131,8 @@ class Reconciler:
     async def _fence(self, fences: Mapping[str, Fence], desired: Desired, problems: dict[int, list[str]]) -> bool:
         try:
             ordered = list(fences.values())
+            if self._bridges is None:
+                self._bridges = {counter.bridge for counter in await self._nft.counters(BUDGETS)}
             self._bridges |= fences.keys()
             counted = budgets(ordered, self._bridges - fences.keys())
             text = ruleset(ordered, self._underlay(desired)) + counted + self._guard(desired)

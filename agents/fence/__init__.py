@@ -7,11 +7,13 @@ budgets.py what one port may have the kernel remember; `Nft` (nft.py) puts the t
 counters back; generation.py tells whether it is still there.
 """
 
+from agents.fence.budgets import TABLE as BUDGETS
 from agents.fence.budgets import budgets
 from agents.fence.nft import Dropped, Elements, Nft, NftError
 from agents.fence.rules import OTHER_VNI, OUTSIDE, UNASKED, Fence, Underlay, ruleset
 
 __all__ = [
+    "BUDGETS",
     "OTHER_VNI",
     "OUTSIDE",
     "UNASKED",

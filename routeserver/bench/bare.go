@@ -75,7 +75,7 @@ func (w *World) hear(conn net.Conn) (int, error) {
 	}
 	in, buf := bufio.NewReaderSize(conn, 65536), make([]byte, 65536)
 	for updates := 0; updates < (w.routes+w.family.perMessage()-1)/w.family.perMessage(); {
-		kind, _, err := read(in, buf)
+		kind, _, err := byhand.Read(in, buf)
 		if err != nil {
 			return 0, err
 		}

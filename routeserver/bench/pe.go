@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math/bits"
 	"net"
 	"time"
@@ -41,29 +40,11 @@ func (r *Receiver) try(i int) error {
 	if err != nil {
 		return err
 	}
-	if _, err = conn.Write(r.world.family.open(routerID(i), r.rtc)); err != nil {
+	in := bufio.NewReaderSize(conn, 4096)
+	if err := byhand.Shake(conn, in, r.world.family.open(routerID(i), r.rtc), 10*time.Second); err != nil {
 		conn.Close()
 		return err
 	}
-	in := bufio.NewReaderSize(conn, 4096)
-	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
-	for _, want := range []byte{1, 4} {
-		kind, body, err := read(in, make([]byte, 65536))
-		if err == nil && kind != want {
-			err = fmt.Errorf("message type %d comes where %d is due: %x", kind, want, body)
-		}
-		if err != nil {
-			conn.Close()
-			return err
-		}
-		if want == 1 {
-			if _, err = conn.Write(byhand.Message(4, nil)); err != nil {
-				conn.Close()
-				return err
-			}
-		}
-	}
-	_ = conn.SetReadDeadline(time.Time{})
 	p := &PE{index: i, conn: conn, held: map[int]*[]uint64{}, counts: map[int]int{}}
 	r.mu.Lock()
 	r.pes[i] = p
@@ -77,23 +58,10 @@ func (r *Receiver) try(i int) error {
 	return nil
 }
 
-func read(in *bufio.Reader, buf []byte) (byte, []byte, error) {
-	head := buf[:19]
-	if _, err := io.ReadFull(in, head); err != nil {
-		return 0, nil, err
-	}
-	n, kind := int(binary.BigEndian.Uint16(head[16:])), head[18]
-	if n < 19 {
-		return 0, nil, errors.New("a message is shorter than its header")
-	}
-	_, err := io.ReadFull(in, buf[:n-19])
-	return kind, buf[:n-19], err
-}
-
 func (r *Receiver) listen(p *PE, in *bufio.Reader) {
-	buf := make([]byte, 65536)
+	buf := make([]byte, byhand.Longest)
 	for {
-		kind, body, err := read(in, buf)
+		kind, body, err := byhand.Read(in, buf)
 		if err == nil && kind == 3 {
 			err = fmt.Errorf("NOTIFICATION %x", body)
 		}

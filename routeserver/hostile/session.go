@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
-	"fmt"
-	"io"
 	"net"
 	"time"
 
@@ -41,34 +39,11 @@ func (p *pe) dial(ctx context.Context, extended bool) (*session, error) {
 		return nil, err
 	}
 	s := &session{conn, bufio.NewReader(conn)}
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	if err := s.shake(p.open(extended)); err != nil {
+	if err := byhand.Shake(conn, s.in, p.open(extended), patience); err != nil {
 		conn.Close()
 		return nil, err
 	}
-	_ = conn.SetDeadline(time.Time{})
 	return s, nil
-}
-
-func (s *session) shake(open []byte) error {
-	if _, err := s.Write(open); err != nil {
-		return err
-	}
-	for _, want := range []byte{byhand.TypeOpen, byhand.TypeKeepalive} {
-		kind, err := s.read()
-		if err == nil && kind != want {
-			err = fmt.Errorf("a message of type %d comes where %d is due", kind, want)
-		}
-		if err != nil {
-			return err
-		}
-		if want == byhand.TypeOpen {
-			if _, err := s.Write(byhand.Message(byhand.TypeKeepalive, nil)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // open is its OPEN: EVPN, route refresh, four-octet AS numbers, and messages of up to 65,535 octets (RFC 8654) if extended.
@@ -88,20 +63,11 @@ func (p *pe) open(extended bool) []byte {
 	return byhand.Message(byhand.TypeOpen, append(body, capabilities...))
 }
 
-// read is the type of the next message.
-func (s *session) read() (byte, error) {
-	head := make([]byte, 19)
-	if _, err := io.ReadFull(s.in, head); err != nil {
-		return 0, err
-	}
-	_, err := s.in.Discard(max(0, int(binary.BigEndian.Uint16(head[16:]))-19))
-	return head[18], err
-}
-
 // listen takes what comes, so that nothing is in the way, and keeps the session alive.
 func (s *session) listen(done *counts) {
+	buf := make([]byte, byhand.Longest)
 	for {
-		kind, err := s.read()
+		kind, _, err := byhand.Read(s.in, buf)
 		if err != nil {
 			return
 		}

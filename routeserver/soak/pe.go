@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -79,55 +78,21 @@ func (p *PE) dial(from string) (net.Conn, *bufio.Reader, error) {
 		_ = conn.(*net.TCPConn).SetReadBuffer(4096)
 	}
 	in := bufio.NewReaderSize(conn, 4096)
-	if err := p.shake(conn, in); err != nil {
+	if err := byhand.Shake(conn, in, open(p.family, p.site, p.graceful), 10*time.Second); err != nil {
 		conn.Close()
 		return nil, nil, err
 	}
 	return conn, in, nil
 }
 
-func (p *PE) shake(conn net.Conn, in *bufio.Reader) error {
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-	if _, err := conn.Write(open(p.family, p.site, p.graceful)); err != nil {
-		return err
-	}
-	for _, want := range []byte{byhand.TypeOpen, byhand.TypeKeepalive} {
-		kind, body, err := read(in, make([]byte, 65536))
-		if err == nil && kind != want {
-			err = fmt.Errorf("message type %d comes where %d is due: %x", kind, want, body)
-		}
-		if err != nil {
-			return err
-		}
-		if want == byhand.TypeOpen {
-			if _, err := conn.Write(byhand.Message(byhand.TypeKeepalive, nil)); err != nil {
-				return err
-			}
-		}
-	}
-	return conn.SetDeadline(time.Time{})
-}
-
-func read(in *bufio.Reader, buf []byte) (byte, []byte, error) {
-	if _, err := io.ReadFull(in, buf[:19]); err != nil {
-		return 0, nil, err
-	}
-	n, kind := int(binary.BigEndian.Uint16(buf[16:])), buf[18]
-	if n < 19 {
-		return 0, nil, errors.New("a message is shorter than its header")
-	}
-	_, err := io.ReadFull(in, buf[:n-19])
-	return kind, buf[:n-19], err
-}
-
 // listen hears what comes. A session that ends without the PE's doing is an error.
 func (p *PE) listen(conn net.Conn, in *bufio.Reader) {
-	buf := make([]byte, 65536)
+	buf := make([]byte, byhand.Longest)
 	for {
 		for time.Now().UnixNano() < p.asleep.Load() {
 			time.Sleep(50 * time.Millisecond)
 		}
-		kind, body, err := read(in, buf)
+		kind, body, err := byhand.Read(in, buf)
 		if err == nil && kind == byhand.TypeNotification {
 			err = fmt.Errorf("NOTIFICATION %x", body)
 		}

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from agents.fence import UNASKED, Nft, NftError
+from agents.fence import BUDGETS, UNASKED, Dropped, Nft, NftError
 from agents.kernel import Snapshot
 from agents.netlink import Kernel, KernelError
 from agents.operations import Operation, describe
@@ -46,6 +46,12 @@ class ModelNft:
     fences: list[set[str]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
+    budgeted: tuple[str, ...] = ()
+
+    async def counters(self, *tables: str) -> list[Dropped]:
+        if self.broken:
+            raise NftError("nft: not found")
+        return [Dropped(bridge, "crowd-at", 7, 700) for bridge in self.budgeted if tables == (BUDGETS,)]
 
     async def apply(self, text: str, first: str = "") -> bool:
         if self.broken:
@@ -96,6 +102,14 @@ async def test_fences_stand_before_the_first_tunnel_and_after_the_last(kernel: M
     assert nft.fences[-2:] == [{"lan1", "lan2"}, {"lan1"}]
     assert kernel.done[0] == kernel.done[-1] == "fences"
     assert any(text.startswith("delete pw2.2") for text in kernel.done)
+
+
+async def test_a_lan_that_went_while_no_agent_ran_leaves_no_counters(kernel: ModelKernel) -> None:
+    nft = ModelNft(kernel, budgeted=("lan1", "lan7"))
+    both = reconciler(kernel, nft)
+    await both.converge(KERNEL_OF_TWO, HEARD)
+    assert "delete counter bridge weft-budgets lan7.crowd-at" in nft.texts[-1]
+    assert "delete counter bridge weft-budgets lan1." not in nft.texts[-1]
 
 
 async def test_without_fences_nothing_is_done(kernel: ModelKernel) -> None:
