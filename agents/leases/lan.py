@@ -31,6 +31,11 @@ log = logging.getLogger(__name__)
 PAUSE = 0.1
 """Seconds between two exchanges, in which more comes together."""
 
+REST, LONGEST_REST = 4.0, 0.5
+"""The pause is so many times as long as the controller took to answer, if that is longer, and so many seconds at most.
+Each exchange is a transaction that writes, and clients that make up identifiers cause one after the other: a controller
+that is slow for it, or for whatever reason, hears less often of more."""
+
 INTERVAL = 60.0
 """Seconds after which the controller is asked for news all the same."""
 
@@ -51,6 +56,11 @@ class Exchanges(Protocol):
 def since_start() -> float:
     """Seconds since the machine started, asleep or not: a clock that nobody sets."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def rest(took: float) -> float:
+    """Seconds until the next exchange after one that took so long."""
+    return max(PAUSE, min(REST * took, LONGEST_REST))
 
 
 def offset(number: int, kind: Kind) -> int:
@@ -159,8 +169,9 @@ class Lan:
                     async with asyncio.timeout(self._idle()):
                         await self._wake.wait()
             self._wake.clear()
-            pause = PAUSE if await self._exchange(backoff) else backoff.delay()
-            await asyncio.sleep(pause)
+            began = self._clock()
+            well = await self._exchange(backoff)
+            await asyncio.sleep(rest(self._clock() - began) if well else backoff.delay())
 
     def _idle(self) -> float:
         """Seconds until there is something to do unless somebody comes: a lease is over, say, which the kernel has to

@@ -107,6 +107,32 @@ async def lease(lan: Lan, number: int) -> LeaseGrant:
     return granted
 
 
+@pytest.mark.parametrize(("took", "pause"), [(0.0, 0.1), (0.02, 0.1), (0.1, 0.4), (3.0, 0.5), (-1.0, 0.1)])
+def test_a_slow_controller_is_asked_less_often(took: float, pause: float) -> None:
+    assert timing.rest(took) == pytest.approx(pause)
+
+
+async def test_a_controller_that_takes_its_time_has_as_much_rest(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    paused = list[float]()
+
+    def rest(took: float) -> float:
+        paused.append(took)
+        return 0.001
+
+    async def exchange(asked: Exchange) -> Exchanged:
+        site.clock.now += 0.07
+        return await answer(asked)
+
+    answer = site.plan.exchange
+    monkeypatch.setattr(timing, "rest", rest)
+    monkeypatch.setattr(site.plan, "exchange", exchange)
+    async with site.running() as lan:
+        await lease(lan, 1)
+        await site.settled(lan)
+        await asyncio.sleep(0.01)
+    assert paused and all(took == pytest.approx(0.07) for took in paused)
+
+
 async def test_new_clients_are_answered_and_the_controller_hears_of_them(site: Site) -> None:
     async with site.running() as lan:
         first, second = await lease(lan, 1), await lease(lan, 2)
