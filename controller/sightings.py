@@ -21,7 +21,7 @@ from controller.core.intent import Intent
 from controller.core.names import printable
 from controller.core.refusals import invalid
 from controller.core.sightings import Place, see, settles_at
-from controller.core.witnesses import Lease, Worth, follows, home, judge
+from controller.core.witnesses import Lease, Witnesses, Worth, follows
 from controller.db import events
 from controller.db import sightings as table
 from controller.db.base import now
@@ -125,15 +125,16 @@ class Sightings:
     async def _work(self, heard: Iterable[Heard]) -> list[Heard]:
         """Gives those that may be worth more later."""
         intent, evidence, unsure = self._intent(), list[Evidence](), list[Heard]()
+        witnesses = Witnesses(intent)
         ours = [one for one in heard if one.sighting.endpoint in intent.endpoints]
-        homes = {one.sighting: where for one in ours if (where := home(intent, one.sighting))}
+        homes = {one.sighting: where for one in ours if (where := witnesses.home(one.sighting))}
         async with self._database.read() as session:
             found = await table.leased(session, homes.values(), now()) if homes else {}
         for one in ours:
             sighting = one.sighting
             row = found.get(homes.get(sighting, ("", "")))
             lease = self._lease(*row) if row else None
-            worth = judge(intent, sighting, lease)
+            worth = witnesses.judge(sighting, lease)
             if worth not in (Worth.SEEN, Worth.VM) and sighting.how == "lease" and one.at + _PATIENCE > now():
                 unsure.append(one)
                 continue

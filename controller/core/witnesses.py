@@ -5,17 +5,21 @@ and its own MAC. A packet counts for nothing by itself: it makes us look at the 
 no more than that lease does. So whoever sends packets, with whatever addresses, moves nobody.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from operator import itemgetter
 
 from controller.core.addresses import AddressPlan, Kind, PlanError
 from controller.core.intent import Endpoint, Intent
 from controller.wire.desired import gateway_mac
-from controller.wire.sightings import Sighting
+from controller.wire.sightings import How, Sighting
+
+_Meant = tuple[int, Endpoint]
+"""A LAN that can be meant, and which of them is taken first."""
 
 
 class Worth(StrEnum):
@@ -40,31 +44,79 @@ class Lease:
     since: datetime
 
 
-def home(intent: Intent, sighting: Sighting) -> tuple[str, str] | None:
-    """The LAN whose address it is, among those that can be meant, and the lease's address: the IPv4 one of the same
-    half of the same pair. None if it is nobody's."""
-    address = ip_address(sighting.address)
-    for endpoint in _meant(intent, sighting):
+class Witnesses:
+    """What agents' sightings say, by one intent. The surroundings of a LAN are gathered once: an agent reports hundreds
+    of sightings at a time, and a pool may have a thousand LANs."""
+
+    def __init__(self, intent: Intent) -> None:
+        self._intent = intent
+        self._around: dict[tuple[str, How], list[_Networks]] = {}
+        self._gateways: dict[str, frozenset[str]] = {}
+
+    def home(self, sighting: Sighting) -> tuple[str, str] | None:
+        """The LAN whose address it is, among those that can be meant, and the lease's address: the IPv4 one of the same
+        half of the same pair. None if it is nobody's."""
+        address = ip_address(sighting.address)
+        for _, endpoint in sorted(self._having(sighting, address), key=itemgetter(0)):
+            plan = endpoint.plan
+            if endpoint.prefix6 is not None and address.version == 6:
+                plan = AddressPlan.of(endpoint.prefix6, endpoint.prefix)
+            with suppress(PlanError):
+                return endpoint.name, str(endpoint.plan.address(plan.index_of(address), plan.kind_of(address)))
+        return None
+
+    def judge(self, sighting: Sighting, lease: Lease | None) -> Worth:
+        """What it is worth, given the lease on its address."""
+        if lease is None:
+            return Worth.UNKNOWN
+        if lease.kind != "md":
+            return Worth.VM
+        known = sighting.mac is None or not lease.macs or sighting.mac in lease.macs
+        if known or (sighting.how == "packet" and sighting.mac in self._gateways_to(sighting.endpoint)):
+            return Worth.SEEN
+        return Worth.SPOOFED
+
+    def _having(self, sighting: Sighting, address: IPv4Address | IPv6Address) -> Iterator[_Meant]:
+        key = sighting.endpoint, sighting.how
+        if key not in self._around:
+            self._around[key] = _networks(_meant(self._intent, *key))
+        for networks in self._around[key]:
+            if networks.version == address.version:
+                yield from networks.at.get(int(address) >> networks.shift, ())
+
+    def _gateways_to(self, endpoint: str) -> frozenset[str]:
+        if endpoint not in self._gateways:
+            self._gateways[endpoint] = gateway_macs(self._intent, endpoint)
+        return self._gateways[endpoint]
+
+
+@dataclass(frozen=True)
+class _Networks:
+    """The LANs with prefixes of one length, by the prefix's bits."""
+
+    version: int
+    shift: int
+    at: dict[int, list[_Meant]]
+
+
+def _networks(meant: Iterable[Endpoint]) -> list[_Networks]:
+    found: dict[tuple[int, int], _Networks] = {}
+    for order, endpoint in enumerate(meant):
         plan = endpoint.plan
-        if address.version == 6:
-            if endpoint.prefix6 is None:
+        for network in (plan.network, plan.other):
+            if network is None:
                 continue
-            plan = AddressPlan.of(endpoint.prefix6, endpoint.prefix)
-        with suppress(PlanError):
-            return endpoint.name, str(endpoint.plan.address(plan.index_of(address), plan.kind_of(address)))
-    return None
+            shift = network.max_prefixlen - network.prefixlen
+            same = found.setdefault((network.version, shift), _Networks(network.version, shift, {}))
+            same.at.setdefault(int(network.network_address) >> shift, []).append((order, endpoint))
+    return list(found.values())
 
 
-def judge(intent: Intent, sighting: Sighting, lease: Lease | None) -> Worth:
-    """What it is worth, given the lease on its address."""
-    if lease is None:
-        return Worth.UNKNOWN
-    if lease.kind != "md":
-        return Worth.VM
-    known = sighting.mac is None or not lease.macs or sighting.mac in lease.macs
-    if known or (sighting.how == "packet" and sighting.mac in gateway_macs(intent, sighting.endpoint)):
-        return Worth.SEEN
-    return Worth.SPOOFED
+def _meant(intent: Intent, endpoint: str, how: How) -> Iterator[Endpoint]:
+    yield intent.endpoints[endpoint]
+    if how == "packet":
+        for name in sorted(intent.remotes(endpoint)):
+            yield intent.endpoints[name]
 
 
 def follows(intent: Intent, endpoint: str, vm: str | None) -> bool:
@@ -77,10 +129,3 @@ def gateway_macs(intent: Intent, endpoint: str) -> frozenset[str]:
     """Of the gateways that forward packets to a LAN: what they forward has their own MAC."""
     names = {endpoint, *intent.remotes(endpoint)}
     return frozenset(gateway_mac(e.cloudlet, e.index) for e in map(intent.endpoints.__getitem__, names))
-
-
-def _meant(intent: Intent, sighting: Sighting) -> Iterator[Endpoint]:
-    yield intent.endpoints[sighting.endpoint]
-    if sighting.how == "packet":
-        for name in sorted(intent.remotes(sighting.endpoint)):
-            yield intent.endpoints[name]

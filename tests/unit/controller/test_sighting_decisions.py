@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from controller.core.intent import Intent
 from controller.core.inventory import Cloudlet, Endpoint, State, Vcp
 from controller.core.sightings import CALM, MOST, Place, hold, see, settle, settles_at, turns
-from controller.core.witnesses import Lease, Worth, follows, gateway_macs, home, judge
+from controller.core.witnesses import Lease, Witnesses, Worth, follows, gateway_macs
 from controller.wire.flavours import Flavour
 from controller.wire.sightings import Sighting
 
@@ -210,25 +210,25 @@ LEASE = Lease("m1", "md", "c2-lan", frozenset({MAC}), START)
 
 
 def test_whose_address_it_is(intent: Intent) -> None:
-    assert home(intent, packet("c1-lan", "10.2.0.2")) == ("c2-lan", "10.2.0.2")
-    assert home(intent, packet("c1-lan", "10.1.0.2")) == ("c1-lan", "10.1.0.2")
-    assert home(intent, packet("c1-lan", "2001:db8:2::4")) == ("c2-lan", "10.2.0.4")
-    assert home(intent, packet("c1-lan", "10.3.0.2")) is None, "not in a pool with it"
-    assert home(intent, packet("c1-lan", "10.2.0.1")) is None, "the gateway"
+    assert Witnesses(intent).home(packet("c1-lan", "10.2.0.2")) == ("c2-lan", "10.2.0.2")
+    assert Witnesses(intent).home(packet("c1-lan", "10.1.0.2")) == ("c1-lan", "10.1.0.2")
+    assert Witnesses(intent).home(packet("c1-lan", "2001:db8:2::4")) == ("c2-lan", "10.2.0.4")
+    assert Witnesses(intent).home(packet("c1-lan", "10.3.0.2")) is None, "not in a pool with it"
+    assert Witnesses(intent).home(packet("c1-lan", "10.2.0.1")) is None, "the gateway"
     lease = Sighting(endpoint="c1-lan", address="10.2.0.2", how="lease", mac=MAC)
-    assert home(intent, lease) is None, "nobody leases another's addresses"
+    assert Witnesses(intent).home(lease) is None, "nobody leases another's addresses"
 
 
 def test_address_mac_and_lease_agree_or_do_not(intent: Intent) -> None:
     seen = packet("c1-lan", "10.2.0.2")
-    assert judge(intent, seen, None) is Worth.UNKNOWN
-    assert judge(intent, seen, LEASE) is Worth.SEEN
-    assert judge(intent, seen, replace(LEASE, kind="vm")) is Worth.VM
+    assert Witnesses(intent).judge(seen, None) is Worth.UNKNOWN
+    assert Witnesses(intent).judge(seen, LEASE) is Worth.SEEN
+    assert Witnesses(intent).judge(seen, replace(LEASE, kind="vm")) is Worth.VM
     spoofed = seen.model_copy(update={"mac": OTHER})
-    assert judge(intent, spoofed, LEASE) is Worth.SPOOFED
+    assert Witnesses(intent).judge(spoofed, LEASE) is Worth.SPOOFED
     forwarded = seen.model_copy(update={"mac": min(gateway_macs(intent, "c1-lan"))})
-    assert judge(intent, forwarded, LEASE) is Worth.SEEN
-    assert judge(intent, forwarded.model_copy(update={"how": "lease"}), LEASE) is Worth.SPOOFED
+    assert Witnesses(intent).judge(forwarded, LEASE) is Worth.SEEN
+    assert Witnesses(intent).judge(forwarded.model_copy(update={"how": "lease"}), LEASE) is Worth.SPOOFED
     assert len(gateway_macs(intent, "c1-lan")) == 2 and len(gateway_macs(intent, "c3-lan")) == 1
 
 
@@ -263,8 +263,8 @@ def test_packets_alone_never_move_anybody(sent: list[Sighting]) -> None:
     held = {("c1-lan", "10.1.0.2"): old, ("c2-lan", "10.2.0.2"): new}
     place = settle(see(see(None, "c1-lan", at(-500), "lease"), "c2-lan", at(0), "lease"), at(2))
     for sighting in sent:
-        where = home(intent, sighting)
+        where = Witnesses(intent).home(sighting)
         lease = held.get(where) if where else None
-        if lease is not None and judge(intent, sighting, lease) is Worth.SEEN:
+        if lease is not None and Witnesses(intent).judge(sighting, lease) is Worth.SEEN:
             place = see(place, lease.endpoint, lease.since, "packet")
     assert (place.endpoint, place.seen_endpoint, place.turns) == ("c2-lan", "c2-lan", 1.0)
