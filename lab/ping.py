@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -32,11 +33,16 @@ class Reply:
 
 @dataclass(frozen=True)
 class PingResult:
-    """`lost` leaves out what was still on its way when the stream was stopped."""
+    """`lost_at` is about when each request was sent, in seconds since the epoch, to which no reply came. It leaves out
+    what was still on its way when the stream was stopped."""
 
     sent: int
     replies: tuple[Reply, ...]
-    lost: int
+    lost_at: tuple[float, ...]
+
+    @property
+    def lost(self) -> int:
+        return len(self.lost_at)
 
     def first_after(self, at: float) -> Reply | None:
         return next((reply for reply in self.replies if reply.at > at), None)
@@ -60,7 +66,7 @@ class PingStream:
             env={**os.environ, "LC_ALL": "C"},
             start_new_session=True,
         )
-        self.node, self.address, self.interval = node, address, interval
+        self.node, self.address, self.interval, self._began = node, address, interval, time.time()
 
     def replies(self) -> tuple[Reply, ...]:
         """Those that have come so far."""
@@ -95,10 +101,20 @@ class PingStream:
         if not summary:
             raise LabError(f"ping {self.address} at {self.node} failed: {text.strip()[-200:]}")
         sent = int(summary[1])
-        answered = {reply.sequence for reply in replies}
         # The WAN keeps the order: what is older than an answered request will not be answered any more.
-        settled = max([sent - max(1, round(grace / self.interval)), *answered])
-        return PingResult(sent, replies, sum(1 for sequence in range(1, settled + 1) if sequence not in answered))
+        settled = max([sent - max(1, round(grace / self.interval)), *(reply.sequence for reply in replies)])
+        return PingResult(sent, replies, tuple(self._lost(replies, settled)))
+
+    def _lost(self, replies: tuple[Reply, ...], settled: int) -> Iterator[float]:
+        """When the requests up to `settled` were sent that have no reply: as long after the last answered one as there
+        are intervals between."""
+        sent = {reply.sequence: reply.at - reply.rtt_ms / 1000 for reply in replies}
+        known = min(sent.items(), default=(0, self._began))
+        for sequence in range(1, settled + 1):
+            if sequence in sent:
+                known = sequence, sent[sequence]
+            else:
+                yield known[1] + (sequence - known[0]) * self.interval
 
     def __enter__(self) -> Self:
         return self

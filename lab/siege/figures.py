@@ -33,10 +33,11 @@ class Calls:
 
 @dataclass(frozen=True)
 class Figures:
-    """One phase. `deeds` are what people of good will did, `missing` events of that which nobody finds, `failed` what
-    did not work for them. `leases` are new clients of theirs, `unleased` those of whom the controller knows nothing,
-    `resets` BGP sessions of theirs that ended. `events`: how many there are of each type, of all. `database`: by how
-    many bytes it grew. `attacks`: what each attacker counted, `gone`: who ended before being asked to."""
+    """One phase. `losses`: when pings were lost. `deeds` are what people of good will did, `missing` events of that
+    which nobody finds, `failed` what did not work for them. `leases` are new clients of theirs, `unleased` those of
+    whom the controller knows nothing, `resets` BGP sessions of theirs that ended. `events`: how many there are of each
+    type, of all. `database`: by how many bytes it grew. `attacks`: what each attacker counted, `gone`: who ended before
+    being asked to."""
 
     seconds: float
     pings: Mapping[str, Pings]
@@ -45,6 +46,7 @@ class Figures:
     gauges: Mapping[str, Gauge]
     load: float
     deeds: int
+    losses: Sequence[str]
     missing: Sequence[str]
     failed: Sequence[str]
     leases: int

@@ -35,6 +35,7 @@ def text(base: Figures, siege: Figures, wrong: Sequence[str], machine: str) -> s
         f"{machine}: {base.seconds:.0f} s without a siege, then {siege.seconds:.0f} s of it. {verdict}",
         "",
         *(f"- {line}" for line in wrong),
+        *(f"- lost at {line}" for line in siege.losses),
         *([""] if wrong else []),
         "| | before | siege |",
         "| --- | --: | --: |",

@@ -5,9 +5,11 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
+from datetime import datetime
 
 from lab.paths import LAB
 from lab.percentile import percentile
+from lab.ping import PingResult
 from lab.rest import Json
 from lab.siege import figures
 from lab.siege.attack import Attack, program
@@ -15,6 +17,7 @@ from lab.siege.bed import GOOD, PE, PINGS, STRANGERS, Bed
 from lab.siege.figures import Figures, Pings
 from lab.siege.gauges import Gauges
 from lab.siege.life import Life
+from lab.siege.losses import Happened, losses
 from lab.siege.meanwhile import meanwhile
 from lab.siege.verdict import PROBES
 
@@ -41,16 +44,11 @@ def measure(bed: Bed, seconds: float, attacks: Sequence[tuple[str, str, Sequence
             f"{source} to {target}": stack.enter_context(bed.region.ping(source, bed.region.address(target), INTERVAL))
             for source, target in PINGS
         }
-        began = time.monotonic()
+        began, at = time.monotonic(), time.time()
         gauges, life = Gauges(running), Life(bed.region)
         with meanwhile(gauges.sample), meanwhile(life.live):
             time.sleep(seconds)
-        pings = {}
-        for pair, stream in streams.items():
-            result = stream.stop()
-            pings[pair] = Pings(
-                result.sent, result.lost, percentile([reply.rtt_ms for reply in result.replies] or [0.0], 99)
-            )
+        results = {pair: stream.stop() for pair, stream in streams.items()}
         took = time.monotonic() - began
         asked = people.end(60)
         gone = [one.name for one in started if not one.runs]
@@ -61,12 +59,13 @@ def measure(bed: Bed, seconds: float, attacks: Sequence[tuple[str, str, Sequence
     found = gauges.found()
     return Figures(
         seconds=took,
-        pings=pings,
+        pings={pair: Pings(one.sent, one.lost, _p99(one)) for pair, one in results.items()},
         calls={name: figures.calls(some) for name, some in asked.items()},
         joins=figures.calls([(0.0, seconds, 200) for seconds in life.seconds]),
         gauges=found,
         load=gauges.load,
         deeds=len(life.deeds) + len(life.leased),
+        losses=losses({pair: one.lost_at for pair, one in results.items()}, [_happened(one) for one in happened], at),
         missing=figures.missing(life.deeds, [(one["type"], one["subject"]) for one in happened]),
         failed=life.failed,
         leases=len(life.leased),
@@ -113,6 +112,14 @@ def _callers(bed: Bed, token: str) -> str:
     path.touch(mode=0o600)
     path.write_text("\n".join(map(json.dumps, lines)) + "\n")
     return str(path)
+
+
+def _p99(pings: PingResult) -> float:
+    return percentile([reply.rtt_ms for reply in pings.replies] or [0.0], 99)
+
+
+def _happened(event: Json) -> Happened:
+    return Happened(datetime.fromisoformat(event["at"]).timestamp(), event["type"], event["subject"])
 
 
 def _latest(bed: Bed) -> int:

@@ -23,6 +23,7 @@ from lab.siege.bed import ROUTE_DISTINGUISHER, ROUTE_TARGET, octets
 from lab.siege.bodies import SHAPES, twisted
 from lab.siege.figures import Calls, Figures, Pings, calls, missing
 from lab.siege.gauges import Gauge
+from lab.siege.losses import Happened, losses
 from lab.siege.verdict import PROBES, wrong
 
 WELL = Figures(
@@ -33,6 +34,7 @@ WELL = Figures(
     gauges={"rs1": Gauge(20 << 20, 40 << 20, 1.0, restarted=False)},
     load=1.0,
     deeds=10,
+    losses=[],
     missing=[],
     failed=[],
     leases=2,
@@ -95,6 +97,16 @@ def test_requests_without_a_good_answer_are_counted() -> None:
     found = calls([(0.0, 0.1, 200), (1.0, 0.3, 429), (2.0, 0.2, 0)])
     assert (found.sent, found.failed, found.most, found.statuses) == (3, 2, 0.3, {200: 1, 429: 1, 0: 1})
     assert [percentile([3.0, 1.0, 2.0], percent) for percent in (1, 50, 99)] == [1.0, 2.0, 3.0]
+
+
+def test_a_loss_is_told_with_what_happened_about_then() -> None:
+    events = [
+        Happened(1000.0, "device-seen", "d1"),
+        Happened(1007.5, "session-down", "x1"),
+        Happened(1030.0, "limit", "x"),
+    ]
+    found = losses({"n1 to n2": [1008.0], "m1 to m2": [1020.0]}, events, 1000.0)
+    assert found == ["8.0 s: n1 to n2, with session-down x1 -0.5 s", "20.0 s: m1 to m2, with no event"]
 
 
 def test_the_page_has_both_sides_and_what_failed() -> None:
