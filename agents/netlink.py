@@ -3,7 +3,7 @@
 import errno
 import os
 import socket
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
@@ -11,8 +11,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from pyroute2 import AsyncIPRoute
+from pyroute2.netlink import NLM_F_DUMP_INTR
 from pyroute2.netlink.exceptions import NetlinkDumpInterrupted, NetlinkError
 
+from agents.floods import Entry, Floods
 from agents.kernel import (
     PROTOCOL,
     VXLAN_PORT,
@@ -56,6 +58,7 @@ _READ_ATTEMPTS = 10
 _DOOMED = 0x57454654  # the interface group that is deleted as a whole
 _SCOPE_GLOBAL, _SCOPE_LINK = 0, 253
 _SKIP_STATS = 8  # RTEXT_FILTER_SKIP_STATS
+_NTF_SELF = 2  # the tunnel's own forwarding database, not the bridge's
 _NOT_THERE = (errno.ENOENT, errno.ESRCH, errno.ENODEV, errno.ENXIO, errno.EADDRNOTAVAIL)
 _TAKES_AWAY = (DeleteLinks, DeleteAddress, DeleteNeighbour, DeleteFlood, DeleteRoute, DeleteRule, Release)
 
@@ -69,6 +72,7 @@ class Kernel:
 
     def __init__(self) -> None:
         self._ip = AsyncIPRoute()
+        self._floods = Floods()
 
     async def __aenter__(self) -> Self:
         await self._ip.setup_endpoint()
@@ -97,9 +101,10 @@ class Kernel:
         raise KernelError("the kernel's interfaces and routes change too fast to be read")
 
     async def _read(self, sysctls: Iterable[str]) -> Snapshot:
-        links = {link["index"]: link async for link in await self._ip.link("dump", ext_mask=_SKIP_STATS)}
+        links = {link["index"]: link async for link in _whole(await self._ip.link("dump", ext_mask=_SKIP_STATS))}
         names = {index: link.get("IFLA_IFNAME") for index, link in links.items()}
-        floods = await self._floods({i for i, name in names.items() if tunnel_index(name) is not None}, links)
+        tunnels = {index: link for index, link in links.items() if tunnel_index(names[index]) is not None}
+        floods = await self._read_floods(tunnels) if tunnels else {}
         addresses = await self._addresses(names)
         bridges: dict[str, Bridge] = {}
         vxlans: dict[str, Vxlan] = {}
@@ -117,20 +122,34 @@ class Kernel:
         routes, rules = await self._routes(names), await self._rules()
         return Snapshot(bridges, vxlans, ports, routes, rules, _read_sysctls(sysctls))
 
-    async def _floods(self, indexes: set[int], links: dict[int, Any]) -> dict[int, set[Flood]]:
-        floods: dict[int, set[Flood]] = {}
-        if indexes:
-            async for entry in await self._ip.fdb("dump"):
-                index = entry["ifindex"]
-                if index in indexes and entry.get("NDA_LLADDR") == _ZEROS and (vtep := entry.get("NDA_DST")):
-                    # The kernel does not tell a VNI that equals the device's own.
-                    vni = entry.get("NDA_VNI") or _vxlan_data(links[index]).get("IFLA_VXLAN_ID")
-                    floods.setdefault(index, set()).add(Flood(vtep, vni))
-        return floods
+    async def _read_floods(self, tunnels: Mapping[int, Any]) -> dict[int, set[Flood]]:
+        def flood(entry: Any) -> Flood:
+            # The kernel does not tell a VNI that equals the device's own.
+            vni = entry.get("NDA_VNI") or _vxlan_data(tunnels[entry["ifindex"]]).get("IFLA_VXLAN_ID")
+            return Flood(entry.get("NDA_DST"), vni)
+
+        async def dump() -> tuple[set[Entry], int]:
+            found, size = set[Entry](), 0
+            async for entry in _whole(await self._ip.fdb("dump")):
+                size += entry["ifindex"] in tunnels
+                if entry["ifindex"] in tunnels and entry.get("NDA_LLADDR") == _ZEROS and entry.get("NDA_DST"):
+                    found.add((entry["ifindex"], flood(entry)))
+            return found, size
+
+        async def first(index: int) -> Flood | None:
+            try:
+                (entry,) = await self._ip.fdb("get", ifindex=index, lladdr=_ZEROS, flags=_NTF_SELF, state=0)
+            except NetlinkError as error:
+                if error.code in _NOT_THERE:
+                    return None
+                raise
+            return flood(entry)
+
+        return await self._floods.read(set(tunnels), dump, first)
 
     async def _addresses(self, names: dict[int, str]) -> dict[str, set[str]]:
         addresses: dict[str, set[str]] = {}
-        async for message in await self._ip.addr("dump"):
+        async for message in _whole(await self._ip.addr("dump")):
             name = names.get(message["index"], "")
             if bridge_index(name) is not None and message["scope"] == _SCOPE_GLOBAL:
                 text = message.get("IFA_LOCAL") or message.get("IFA_ADDRESS")
@@ -140,7 +159,7 @@ class Kernel:
     async def _routes(self, names: dict[int, str]) -> frozenset[Route]:
         routes = set()
         for family in (socket.AF_INET, socket.AF_INET6):
-            async for message in await self._ip.route("dump", family=family):
+            async for message in _whole(await self._ip.route("dump", family=family)):
                 if message["proto"] == PROTOCOL and (destination := message.get("RTA_DST")):
                     device = names.get(message.get("RTA_OIF"), "")
                     routes.add(Route(f"{destination}/{message['dst_len']}", device, message.get("RTA_TABLE")))
@@ -149,7 +168,7 @@ class Kernel:
     async def _rules(self) -> frozenset[Rule]:
         rules = set()
         for family in (socket.AF_INET, socket.AF_INET6):
-            async for message in await self._ip.rule("dump", family=family):
+            async for message in _whole(await self._ip.rule("dump", family=family)):
                 if message.get("FRA_PROTOCOL") == PROTOCOL:
                     source, interface = message.get("FRA_SRC"), message.get("FRA_IIFNAME")
                     rules.add(Rule(message.get("FRA_TABLE"), int(family), interface, source))
@@ -255,6 +274,17 @@ class Kernel:
         for flood in vxlan.flood or ():
             await self._ip.fdb("append", ifindex=index, lladdr=_ZEROS, dst=flood.vtep, vni=flood.vni)
         await self._ip.link("set", index=index, state="up")
+
+
+async def _whole(dump: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """All of a dump. Raises NetlinkDumpInterrupted at its end if something changed while the kernel wrote it, which
+    pyroute2 leaves to its callers: what was there all along may be missing."""
+    interrupted = False
+    async for message in dump:
+        interrupted = interrupted or bool(message["header"]["flags"] & NLM_F_DUMP_INTR)
+        yield message
+    if interrupted:
+        raise NetlinkDumpInterrupted()
 
 
 def _vxlan_data(link: Any) -> Any:

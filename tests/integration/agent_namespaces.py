@@ -30,10 +30,10 @@ class Namespace:
         self.name = f"{PREFIX}{os.getpid()}-{name}"
         self._processes: list[subprocess.Popen[bytes]] = []
 
-    def run(self, command: str, check: bool = True) -> str:
+    def run(self, command: str, check: bool = True, stdin: str = "") -> str:
         """Runs a command line to its end; its output."""
         argv = ["ip", "netns", "exec", self.name, *command.split()]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=30, check=False)
         assert done.returncode == 0 or not check, f"{self.name}: {command}: {done.stdout}{done.stderr}"
         return done.stdout
 
