@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -111,6 +112,12 @@ class Rest:
             for session in server.get("sessions") or []
             if session["state"] == "established"
         }
+
+    def announces(self, heard: Mapping[tuple[str, str], int]) -> bool:
+        """Whether each of these sessions is there and has brought as many routes. It may be more: EVPN PEs announce an
+        address once somebody speaks from it."""
+        now = self.announced()
+        return all(now.get(session, -1) >= routes for session, routes in heard.items())
 
     def apply_policy(self, text: str, filename: str) -> Json:
         headers = {"content-type": "application/yaml"}

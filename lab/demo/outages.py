@@ -32,7 +32,7 @@ def _kill(stage: Stage, name: str) -> None:
         time.sleep(DOWN_SECONDS)
         process.start()
         back = time.monotonic()
-        _wait(lambda: _whole(stage) and stage.rest.announced() == heard, f"the region after {name}")
+        _wait(lambda: _whole(stage) and stage.rest.announces(heard), f"the region after {name}")
         back = time.monotonic() - back
         time.sleep(2)
     finally:
