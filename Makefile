@@ -164,7 +164,7 @@ bench-routeserver-against: $(BIN)/weft-routeserver ## this route server beside a
 	@rm -rf $(B)/before && mkdir -p $(B)/before && git archive "$(COMMIT)" routeserver | tar -x -C $(B)/before
 	@cd $(B)/before/routeserver && go build -trimpath -o $(abspath $(BIN)/weft-routeserver-before) ./cmd/weft-routeserver
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./bench
-	$(BIN)/bench-routeserver -before $(BIN)/weft-routeserver-before -sizes 1000/100000/10/evpn,1000/1000/10 $(BENCH) -output $(B)/bench-routeserver-against.json -page docs/routeserver-against.md
+	$(BIN)/bench-routeserver -before $(BIN)/weft-routeserver-before -revisions "$(COMMIT)..$$(git rev-parse --short HEAD)" -sizes 1000/100000/10/evpn,1000/1000/10 $(BENCH) -output $(B)/bench-routeserver-against.json -page docs/routeserver-against.md
 
 .PHONY: simulate
 simulate: build ## growth to 100,000 cloudlets and a million devices, simulated; docs/scale.md; SIZE=1000 DATABASES=sqlite for a quick look

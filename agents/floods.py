@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from agents.kernel import Flood
 
 ONE_PIECE = 32
-"""Entries that the kernel writes at once, whatever the page size, so that none is passed over."""
+"""Entries of a dump that the kernel writes at once, whatever the page size, so that none is passed over."""
 
 AGAIN, PAUSE = 4, 0.02
 """Further dumps, and seconds ahead of each, in which a burst of deletions goes by."""
@@ -24,14 +24,14 @@ Entry = tuple[int, Flood]
 """The tunnel's interface index, and whereto."""
 
 Dump = Callable[[], Awaitable[tuple[set[Entry], int]]]
-"""Reads the flood entries of the tunnels, and counts all entries of theirs."""
+"""Reads the flood entries of the tunnels, and counts those of all devices: a piece may end amid a tunnel's."""
 
 First = Callable[[int], Awaitable[Flood | None]]
 """Reads the first flood entry of the tunnel with that interface index."""
 
 
 class Floods:
-    """What was there when it was last read."""
+    """The flood entries as they were last read."""
 
     def __init__(self) -> None:
         self._known: set[Entry] | None = None
@@ -44,8 +44,11 @@ class Floods:
             if size <= ONE_PIECE or (known is not None and known <= found):
                 break
             await asyncio.sleep(PAUSE)
+            before = found
             more, size = await dump()
-            found |= more
+            found = before | more
+            if known is None and more == before:  # two agree, and there is nothing to hold them against
+                break
         if size > ONE_PIECE:
             doubtful = tunnels if known is None else {index for index, _ in known - found}
             for index in doubtful:

@@ -131,7 +131,7 @@ class Kernel:
         async def dump() -> tuple[set[Entry], int]:
             found, size = set[Entry](), 0
             async for entry in _whole(await self._ip.fdb("dump")):
-                size += entry["ifindex"] in tunnels
+                size += 1
                 if entry["ifindex"] in tunnels and entry.get("NDA_LLADDR") == _ZEROS and entry.get("NDA_DST"):
                     found.add((entry["ifindex"], flood(entry)))
             return found, size
@@ -140,7 +140,7 @@ class Kernel:
             try:
                 (entry,) = await self._ip.fdb("get", ifindex=index, lladdr=_ZEROS, flags=_NTF_SELF, state=0)
             except NetlinkError as error:
-                if error.code in _NOT_THERE:
+                if error.code in (*_NOT_THERE, errno.EOPNOTSUPP):  # Linux before 5.0 cannot be asked
                     return None
                 raise
             return flood(entry)

@@ -45,8 +45,8 @@ class Lease:
 
 
 class Witnesses:
-    """What agents' sightings say, by one intent. The surroundings of a LAN are gathered once: an agent reports hundreds
-    of sightings at a time, and a pool may have a thousand LANs."""
+    """The worth of agents' sightings, by one intent. The surroundings of a LAN are gathered once: an agent reports
+    hundreds of sightings at a time, and a pool may have a thousand LANs."""
 
     def __init__(self, intent: Intent) -> None:
         self._intent = intent
@@ -66,7 +66,7 @@ class Witnesses:
         return None
 
     def judge(self, sighting: Sighting, lease: Lease | None) -> Worth:
-        """What it is worth, given the lease on its address."""
+        """The worth of a sighting, given the lease on its address."""
         if lease is None:
             return Worth.UNKNOWN
         if lease.kind != "md":

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from controller.wire.fields import Name
 from controller.wire.model import Message
-from controller.wire.names import NAME_PATTERN
 
 FlowFamily = Literal["ipv4-flowspec", "ipv6-flowspec"]
 Count = Annotated[int, Field(ge=0, lt=2**64)]
@@ -44,7 +44,7 @@ class Access(Message):
 class Counted(Message):
     """What a filter in the kernel has matched since it was put in, and how many packets of that did not pass."""
 
-    endpoint: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+    endpoint: Name
     family: FlowFamily
     nlri: Hex
     packets: Count
@@ -82,7 +82,7 @@ class Dropped(Message):
     """Packets of impostors that were dropped since the rules were last put in. `endpoint`: at whose LAN, None where it
     came by the underlay."""
 
-    endpoint: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)] | None = None
+    endpoint: Name | None = None
     what: Impostor
     packets: Count
 
@@ -90,6 +90,6 @@ class Dropped(Message):
 class AccessReport(Message):
     """All filters that are in the cloudlet's kernel, and what was dropped of impostors, if anything was."""
 
-    cloudlet: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+    cloudlet: Name
     filters: Annotated[list[Counted], Field(max_length=100_000)]
     dropped: list[Dropped] = Field(default_factory=list, max_length=2000)

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from controller.wire.fields import Mac, Name
 from controller.wire.model import Message
-from controller.wire.names import MAC_PATTERN, NAME_PATTERN
 
 How = Literal["lease", "packet"]
 """`lease`: it was given an address here, or had it confirmed. `packet`: it sent something to this LAN from an address
@@ -20,10 +20,10 @@ class Sighting(Message):
     """One device, `age` seconds before the report was sent. At `endpoint`, which is this cloudlet's; `address` is what
     it used, and `mac` from whom that came, where the kernel could tell. `count` packets since the last one."""
 
-    endpoint: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+    endpoint: Name
     address: Annotated[str, Field(max_length=45)]
     how: How
-    mac: Annotated[str, Field(pattern=MAC_PATTERN)] | None = None
+    mac: Mac | None = None
     age: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 0.0
     count: Annotated[int, Field(ge=1, le=2**31 - 1)] = 1
 
@@ -31,5 +31,5 @@ class Sighting(Message):
 class SightingReport(Message):
     """Sightings, oldest first, at most one of an address and a LAN."""
 
-    cloudlet: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+    cloudlet: Name
     sightings: Annotated[list[Sighting], Field(max_length=500)]

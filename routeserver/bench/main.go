@@ -45,6 +45,7 @@ func run(args []string) error {
 	f.StringVar(&t.Weft, "weft", "build/bin/weft-routeserver", "`program`")
 	f.StringVar(&t.Before, "before", "", "an earlier release's `program`: compare that with -weft, and nothing else")
 	rounds := f.Int("rounds", 20, "how often, with -before")
+	revisions := f.String("revisions", "", "`names` of the earlier and this one for the page, with -before: OLD..NEW")
 	f.StringVar(&t.Gobgpd, "gobgpd", "build/bin/gobgpd", "`program`")
 	f.StringVar(&t.Bird, "bird", "/usr/sbin/bird", "`program`")
 	f.StringVar(&t.Bgpd, "bgpd", "/usr/lib/frr/bgpd", "`program`")
@@ -75,7 +76,7 @@ func run(args []string) error {
 	}
 	if t.Before != "" {
 		cell := func(daemon string, size Size) Cell { return Cell{daemon, size, *changes, *limit, t} }
-		return compare(plan, *rounds, cell, args, *output, *page)
+		return compare(plan, *rounds, *revisions, cell, args, *output, *page)
 	}
 	load := loadAverage()
 	var results []Result

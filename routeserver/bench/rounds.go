@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -36,7 +37,7 @@ var compared = []figure{
 
 // compare measures two releases in turn, each first in every other round, and returns an error if a median of the later
 // one is worse.
-func compare(plan []Size, rounds int, cell func(string, Size) Cell, args []string, output, page string) error {
+func compare(plan []Size, rounds int, revisions string, cell func(string, Size) Cell, args []string, output, page string) error {
 	load, results := loadAverage(), []Result{}
 	for round := range rounds {
 		for _, size := range plan {
@@ -57,7 +58,7 @@ func compare(plan []Size, rounds int, cell func(string, Size) Cell, args []strin
 			}
 		}
 	}
-	text, worse := comparison(results)
+	text, worse := comparison(results, revisions)
 	fmt.Println("\n" + text)
 	if page != "" {
 		head := fmt.Sprintf(comparisonIntro, rounds, machine(), time.Now().UTC().Format("2006-01-02"), load, slower)
@@ -80,7 +81,7 @@ medians over the rounds; one that is more than %g %% above the earlier release's
 `
 
 // comparison is the medians of both releases in Markdown, and in words which of the later one's are worse.
-func comparison(results []Result) (string, []string) {
+func comparison(results []Result, revisions string) (string, []string) {
 	var text strings.Builder
 	var sizes []Size
 	versions := map[string]string{}
@@ -92,7 +93,7 @@ func comparison(results []Result) (string, []string) {
 			versions[r.Daemon] = r.Version
 		}
 	}
-	fmt.Fprintf(&text, "Before: %s. Now: %s.\n\n", versions[before], versions[now])
+	fmt.Fprintf(&text, "Before: %s. Now: %s. Revisions: %s.\n\n", versions[before], versions[now], cmp.Or(revisions, "not said"))
 	text.WriteString("| PEs / routes / pool | figure | before | now | change |\n| --- | --- | --: | --: | --: |\n")
 	var worse []string
 	for _, size := range sizes {

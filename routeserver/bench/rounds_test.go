@@ -27,7 +27,7 @@ func TestAWorseMedianIsNamed(t *testing.T) {
 		"never measured": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text, worse := comparison(append(took(before, 100, 100, 100), took(now, c.now...)...))
+			text, worse := comparison(append(took(before, 100, 100, 100), took(now, c.now...)...), "")
 			if got := strings.Join(worse, "; "); got != c.worse {
 				t.Errorf("worse: %q, not %q", got, c.worse)
 			}
@@ -41,7 +41,7 @@ func TestAWorseMedianIsNamed(t *testing.T) {
 // TestARoundThatFailsIsWorse, for it has no figures to compare.
 func TestARoundThatFailsIsWorse(t *testing.T) {
 	failed := Result{Cell: Cell{Daemon: now, Size: small}, Error: "no session"}
-	_, worse := comparison(append(took(before, 100), append(took(now, 100), failed)...))
+	_, worse := comparison(append(took(before, 100), append(took(now, 100), failed)...), "")
 	if len(worse) != 1 || worse[0] != "10/1000/10, weft: 1 rounds failed: no session" {
 		t.Errorf("worse: %q", worse)
 	}

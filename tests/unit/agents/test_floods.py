@@ -61,7 +61,7 @@ def _flood(number: int) -> Flood:
 async def test_what_was_there_is_gone_if_no_dump_has_it(
     size: int, first: int | None, dumps: list[set[int]], read: set[int]
 ) -> None:
-    tunnel = Tunnel(size, 1, [{1, 2}] * (1 if size is FEW else ALL) + dumps)
+    tunnel = Tunnel(size, 1, [{1, 2}] * (1 if size is FEW else 2) + dumps)
     assert await tunnel.read() == {1, 2}
     tunnel.first = first
     assert await tunnel.read() == read
@@ -69,4 +69,8 @@ async def test_what_was_there_is_gone_if_no_dump_has_it(
 
 
 async def test_at_the_start_the_first_is_asked_for() -> None:
-    assert await Tunnel(MANY, 1, [{2}] * ALL).read() == {1, 2}
+    assert await Tunnel(MANY, 1, [{2}, {2}]).read() == {1, 2}
+
+
+async def test_at_the_start_dumps_that_differ_are_taken_together() -> None:
+    assert await Tunnel(MANY, 1, [{1}, {1, 2}, {3}, {1, 2, 3}, {1}]).read() == {1, 2, 3}

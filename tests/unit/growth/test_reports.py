@@ -1,4 +1,4 @@
-"""What agents report costs no more for it that pools are large: n sightings in a pool of n LANs."""
+"""Agents' reports cost no more for it that pools are large: n sightings in a pool of n LANs."""
 
 from controller.core.intent import Intent
 from controller.core.inventory import Cloudlet, Endpoint, State, Vcp

@@ -1,4 +1,4 @@
-"""What a stream of pings says of those without a reply."""
+"""Requests of a stream of pings to which no reply came have a time each."""
 
 import pytest
 
