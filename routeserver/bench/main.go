@@ -44,7 +44,7 @@ func run(args []string) error {
 	var t Tools
 	f.StringVar(&t.Weft, "weft", "build/bin/weft-routeserver", "`program`")
 	f.StringVar(&t.Before, "before", "", "an earlier release's `program`: compare that with -weft, and nothing else")
-	rounds := f.Int("rounds", 20, "how often, with -before")
+	rounds := f.Int("rounds", 20, "how often, with -before; up to three times as often while a figure may lie on either side of the bound")
 	revisions := f.String("revisions", "", "`names` of the earlier and this one for the page, with -before: OLD..NEW")
 	f.StringVar(&t.Gobgpd, "gobgpd", "build/bin/gobgpd", "`program`")
 	f.StringVar(&t.Bird, "bird", "/usr/sbin/bird", "`program`")

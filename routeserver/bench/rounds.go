@@ -15,6 +15,8 @@ const (
 	before = "weft-before"
 	// slower is how much more of anything the release of now may take than the one before, in percent.
 	slower = 10.0
+	// patience is how many times as many rounds as asked for a size gets while it is not clear whether it takes more.
+	patience = 3
 )
 
 // figure is one of a result's, of which less is better.
@@ -36,11 +38,14 @@ var compared = []figure{
 }
 
 // compare measures two releases in turn, each first in every other round, and returns an error if a median of the later
-// one is worse.
+// one is worse. A size of which a figure's change may lie on either side of the bound gets more rounds.
 func compare(plan []Size, rounds int, revisions string, cell func(string, Size) Cell, args []string, output, page string) error {
 	load, results := loadAverage(), []Result{}
-	for round := range rounds {
+	for round := 0; round < patience*rounds; round++ {
 		for _, size := range plan {
+			if round >= rounds && !undecided(results, size) {
+				continue
+			}
 			daemons := []string{before, now}
 			if round%2 == 1 {
 				slices.Reverse(daemons)
@@ -50,7 +55,7 @@ func compare(plan []Size, rounds int, revisions string, cell func(string, Size) 
 				if r.Error == interrupted {
 					return errors.New(interrupted)
 				}
-				fmt.Printf("%d of %d: %s\n", round+1, rounds, r.line())
+				fmt.Printf("%d of %d: %s\n", round+1, max(rounds, round+1), r.line())
 				results = append(results, r)
 				if err := (Figures{machine(), load, results}).write(output); err != nil {
 					return err
@@ -61,7 +66,7 @@ func compare(plan []Size, rounds int, revisions string, cell func(string, Size) 
 	text, worse := comparison(results, revisions)
 	fmt.Println("\n" + text)
 	if page != "" {
-		head := fmt.Sprintf(comparisonIntro, rounds, machine(), time.Now().UTC().Format("2006-01-02"), load, slower)
+		head := fmt.Sprintf(comparisonIntro, rounds, machine(), time.Now().UTC().Format("2006-01-02"), load, slower, patience)
 		if err := os.WriteFile(page, []byte(head+text), 0o644); err != nil {
 			return err
 		}
@@ -76,7 +81,9 @@ const comparisonIntro = `# This route server and an earlier one
 
 Made by ` + "`make bench-routeserver-against`" + `: %d rounds, in each of which both releases do the job of docs/routeserver.md at each
 size, one after the other, and in the next round the other way round (%s; %s; load average before: %s). The figures are
-medians over the rounds; one that is more than %g %% above the earlier release's fails the command.
+medians over the rounds; one that is more than %g %% above the earlier release's fails the command. In brackets: between
+what and what the change lies in nine of ten draws of as many rounds from those made (bootstrap). While the bound is in
+between, a size gets more rounds, up to %d times as many.
 
 `
 
@@ -94,7 +101,7 @@ func comparison(results []Result, revisions string) (string, []string) {
 		}
 	}
 	fmt.Fprintf(&text, "Before: %s. Now: %s. Revisions: %s.\n\n", versions[before], versions[now], cmp.Or(revisions, "not said"))
-	text.WriteString("| PEs / routes / pool | figure | before | now | change |\n| --- | --- | --: | --: | --: |\n")
+	text.WriteString("| PEs / routes / pool | rounds | figure | before | now | change |\n| --- | --: | --- | --: | --: | --: |\n")
 	var worse []string
 	for _, size := range sizes {
 		for _, d := range []string{before, now} {
@@ -103,35 +110,37 @@ func comparison(results []Result, revisions string) (string, []string) {
 			}
 		}
 		for _, f := range compared {
-			then, today := median(results, size, before, f), median(results, size, now, f)
-			if then == 0 || today == 0 {
+			then, today := values(results, size, before, f), values(results, size, now, f)
+			if len(then) == 0 || len(today) == 0 {
 				continue
 			}
-			change := 100 * (today/then - 1)
-			fmt.Fprintf(&text, "| %s | %s | %.2f | %.2f | %+.1f %% |\n",
-				strings.ReplaceAll(size.String(), "/", " / "), f.name, then, today, change)
-			if change > slower {
-				worse = append(worse, fmt.Sprintf("%s, %s: %+.1f %%", size, f.name, change))
+			c := changeBetween(then, today)
+			fmt.Fprintf(&text, "| %s | %d | %s | %.2f | %.2f | %+.1f %% (%+.1f to %+.1f) |\n",
+				strings.ReplaceAll(size.String(), "/", " / "), len(today), f.name, middle(then), middle(today), c.median, c.low, c.high)
+			if c.median > slower {
+				worse = append(worse, fmt.Sprintf("%s, %s: %+.1f %%", size, f.name, c.median))
 			}
 		}
 	}
 	return text.String(), worse
 }
 
-// median is that of a release's figure at a size; 0 if it has none.
-func median(results []Result, size Size, daemon string, f figure) float64 {
-	var values []float64
+// undecided says whether any figure's change at a size may lie on either side of the bound.
+func undecided(results []Result, size Size) bool {
+	return slices.ContainsFunc(compared, func(f figure) bool {
+		then, today := values(results, size, before, f), values(results, size, now, f)
+		return len(then) > 0 && len(today) > 0 && changeBetween(then, today).undecided(slower)
+	})
+}
+
+// values are a release's figures at a size, of the rounds that gave one.
+func values(results []Result, size Size, daemon string, f figure) (all []float64) {
 	for _, r := range results {
-		if r.Size == size && r.Daemon == daemon && r.Error == "" {
-			values = append(values, f.of(r))
+		if r.Size == size && r.Daemon == daemon && r.Error == "" && f.of(r) > 0 {
+			all = append(all, f.of(r))
 		}
 	}
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	middle := len(values) / 2
-	return (values[middle] + values[(len(values)-1)/2]) / 2
+	return all
 }
 
 // failures says how many rounds of a release gave no figures, and why the first did not.

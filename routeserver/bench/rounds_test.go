@@ -46,3 +46,35 @@ func TestARoundThatFailsIsWorse(t *testing.T) {
 		t.Errorf("worse: %q", worse)
 	}
 }
+
+// TestMoreRoundsWhileTheBoundIsBetween: figures that scatter do not decide, those that agree do, on either side.
+func TestMoreRoundsWhileTheBoundIsBetween(t *testing.T) {
+	for name, c := range map[string]struct {
+		now       []float64
+		undecided bool
+	}{
+		"the same":        {[]float64{99, 100, 101, 100, 100}, false},
+		"clearly slower":  {[]float64{119, 120, 121, 120, 120}, false},
+		"about the bound": {[]float64{100, 105, 112, 118, 125}, true},
+		"never measured":  {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			results := append(took(before, 99, 100, 101, 100, 100), took(now, c.now...)...)
+			if got := undecided(results, small); got != c.undecided {
+				t.Errorf("undecided: %v", got)
+			}
+		})
+	}
+}
+
+// TestAPageIsMadeAgainFromItsFigures, to the digit.
+func TestAPageIsMadeAgainFromItsFigures(t *testing.T) {
+	results := append(took(before, 60, 80, 70, 95), took(now, 61, 85, 72, 99)...)
+	first, _ := comparison(results, "a..b")
+	if second, _ := comparison(results, "a..b"); second != first {
+		t.Errorf("first\n%s\nthen\n%s", first, second)
+	}
+	if !strings.Contains(first, "| 4 | convergence, ms | 75.00 | 78.50 | +4.7 % (") {
+		t.Errorf("the table is\n%s", first)
+	}
+}
