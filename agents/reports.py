@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from agents import lan
+from agents.findings import told
 from agents.kernel import MAIN, Snapshot, driven
 from agents.vpls import MAX_VE_ID
 from controller.wire.desired import Desired, Endpoint
@@ -16,7 +17,6 @@ from controller.wire.flavours import Flavour
 from controller.wire.reports import (
     LONGEST_PROBLEM,
     MOST,
-    MOST_FINDINGS,
     MOST_PROBLEMS,
     EndpointState,
     Report,
@@ -55,7 +55,7 @@ def report(
         resident_bytes=_resident_bytes(),
         cpu_seconds=_cpu_seconds(),
         ipsec=ipsec,
-        findings=list(findings)[:MOST_FINDINGS],
+        findings=told(findings),
     )
 
 
@@ -86,7 +86,7 @@ def _endpoint(
             "routes", sorted(r.prefix for r in snapshot.routes if r.device == bridge and r.table == MAIN)
         ),
         passages=untold.after("passages", list(passages)),
-        problems=_told([*untold.problems, *problems]),
+        problems=_shortened([*untold.problems, *problems]),
     )
 
 
@@ -102,7 +102,7 @@ class _Untold:
         return found[:MOST]
 
 
-def _told(problems: list[str]) -> list[str]:
+def _shortened(problems: list[str]) -> list[str]:
     """The problems as a report may have them."""
     told = [text if len(text) <= LONGEST_PROBLEM else text[: LONGEST_PROBLEM - 1] + "…" for text in problems]
     more = len(told) - MOST_PROBLEMS

@@ -18,13 +18,14 @@ FindingKind = Literal[
     "guest-silent",
     "mac-duplicate",
     "pairs-hoarded",
+    "findings-untold",
 ]
 """`rules-gone`: somebody else took the agent's nftables rules out, and they are back. `foreign-rules`: somebody else's
 rules drop what the LANs send. `setting`: a sysctl does. `mtu-mismatch`, `control-word`: the PE at the other end of a
 pseudowire announces other layer-2 information (RFC 4761, section 3.2.4). `cloned-client`: one DHCP client identifier
 with two MACs. `guest-silent`: a VM runs, and its guest does not answer. `mac-duplicate`: a MAC comes from two places
 of a LAN in turn (RFC 7432, section 15.1). `pairs-hoarded`: the clients at one port were refused further pairs of a LAN
-that has few left."""
+that has few left. `findings-untold`: there are more than a report may have."""
 
 Verdict = Literal["passes", "silent"]
 IpFamily = Literal["ipv4", "ipv6"]

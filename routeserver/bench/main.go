@@ -62,6 +62,9 @@ func run(args []string) error {
 		if err != nil {
 			return err
 		}
+		if t.Before != "" {
+			return publishComparison(figures, *revisions, *page)
+		}
 		return publish(*page, figures)
 	}
 	if os.Getuid() != 0 {

@@ -45,6 +45,7 @@ class Kind(StrEnum):
     GUEST_SILENT = "guest-silent"
     MAC_DUPLICATE = "mac-duplicate"
     PAIRS_HOARDED = "pairs-hoarded"
+    FINDINGS_UNTOLD = "findings-untold"
     VM_ENDED = "vm-ended"
     VM_UNKNOWN = "vm-unknown"
     VM_CPU = "vm-cpu"
@@ -128,6 +129,7 @@ REMEDIES: dict[Kind, str] = {
         "look which clients are at that port (`weft lease list --endpoint`), and end what makes them up; devices that "
         "are registered (`weft device add`) are not held to a share, and a larger prefix has room for more"
     ),
+    Kind.FINDINGS_UNTOLD: "mend what this agent's other findings name; it tells of the rest then",
     Kind.VM_ENDED: (
         "find out why in the guest's own logs and the agent's; then start it (`weft vm start`), or leave it stopped "
         "(`weft vm stop`)"

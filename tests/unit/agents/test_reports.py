@@ -41,6 +41,7 @@ def test_a_report_is_never_more_than_may_be_sent() -> None:
     (state,) = said.endpoints
     assert Report.model_validate_json(said.model_dump_json()) == said
     assert (len(state.routes), len(state.problems), len(said.findings)) == (10_000, 1000, 1000)
+    assert said.findings[-1].kind == "findings-untold"
     assert state.problems[0] == "20000 routes, of which the report has the first 10000"
     assert (len(state.problems[1]), state.problems[1][-2:]) == (2000, "x…")
     assert state.problems[-1] == "and 19003 problems more"

@@ -116,6 +116,11 @@ def test_the_page_has_both_sides_and_what_failed() -> None:
     assert "| strangers | malformed | 5 |" in text
 
 
+def test_the_page_tells_losses_before_the_siege_apart() -> None:
+    text = page.text(replace(WELL, losses=["3.0 s"]), replace(BESIEGED, losses=["8.0 s"]), [], "a machine")
+    assert "\n\n- lost before the siege at 3.0 s\n- lost at 8.0 s\n\n| | before" in text
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_bodies_are_as_large_as_asked_for(name: str) -> None:
     assert 199_900 <= len(SHAPES[name](200_000)) <= 200_000

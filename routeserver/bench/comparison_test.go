@@ -74,7 +74,7 @@ func TestAPageIsMadeAgainFromItsFigures(t *testing.T) {
 	if second, _ := comparison(results, "a..b"); second != first {
 		t.Errorf("first\n%s\nthen\n%s", first, second)
 	}
-	if !strings.Contains(first, "| 4 | convergence, ms | 75.00 | 78.50 | +4.7 % (") {
+	if !strings.Contains(first, "| 4 | convergence, ms | 75.00 | 78.50 | +3.5 % (") {
 		t.Errorf("the table is\n%s", first)
 	}
 }
