@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller import vm_cpus
+from controller import vm_cpus, vm_images
 from controller.bell import Bell
 from controller.core.berths import full
 from controller.core.cpu_choice import BY_POLICY
@@ -46,6 +46,7 @@ class Vms:
             if not await endpoints.there(session, [endpoint]):
                 raise unknown("endpoint", "endpoint", endpoint, self._intent().endpoints)
             await check_free(session, machine, device)
+            await vm_images.check(session, self._intent(), machine, endpoint)
             await vm_cpus.check(session, self._intent(), cpu, machine.driver, endpoint)
             evpn = self._intent().flavour(endpoint) is Flavour.EVPN
             if evpn and (refused := full(endpoint, await table.count(session, endpoint))):
@@ -89,6 +90,7 @@ class Vms:
                 return
             if row.condition not in IDLE:
                 raise conflict(f"{name} is {row.condition} at {row.endpoint}, and cannot be started")
+            await vm_images.check(session, self._intent(), row.made_of, row.endpoint)
             row.cpu_settled = await vm_cpus.settled(session, self._intent(), row)
             await _ordered(session, row, STARTING, "start")
         self.order(cloudlet)

@@ -170,7 +170,7 @@ async def change(name: NamePath, body: Alteration, region: Running, response: Re
 @router.post("/{name}/start", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Start a VM")
 async def start(name: NamePath, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
     """The agent at its cloudlet does so as soon as it can; events tell. One that runs goes on. Refused if the cloudlet
-    cannot give it its CPU, by what its agent reports."""
+    cannot give it its CPU, or has not its image or base, by what its agent reports."""
     await region.vms.start(name, _unchanged(if_match))
     return await show(name, region, response)
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from controller.wire.fields import Name
 from controller.wire.machines import Machine
 from controller.wire.model import Message
 
@@ -18,6 +19,7 @@ Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 FILES = ("kernel", "initramfs")
 BASE = "disk.qcow2"
+MOST_IMAGES = 1000
 _SHOWN = 8  # features, in a sentence for people
 
 
@@ -32,7 +34,9 @@ class Platform(Message):
     """`version` of the hypervisor, for people; the `board` with its version, which lays out devices and their state;
     what runs instructions (`accelerator`); the CPU as it is configured, its vendor, and the features that the guest
     really sees. `files` have SHA-256 digests, by IMAGE/FILE. `models` are the CPU models that guests can be given, by
-    name; None in a target, and from an agent of an older release, which does not understand `Machine.cpu` either."""
+    name; None in a target, and from an agent of an older release, which does not understand `Machine.cpu` either.
+    `images` are all that machines can boot from; None in a target, from an older agent, and if there are more than may
+    be told."""
 
     version: Word
     board: Word
@@ -40,10 +44,13 @@ class Platform(Message):
     cpu: Annotated[str, Field(max_length=400)]
     vendor: Word = ""
     features: Annotated[list[Word], Field(max_length=2000)] = Field(default_factory=list)
-    files: Annotated[dict[Annotated[str, Field(max_length=200)], Digest], Field(max_length=3000)] = Field(
+    files: Annotated[dict[Annotated[str, Field(max_length=200)], Digest], Field(max_length=MOST_IMAGES * 3)] = Field(
         default_factory=dict
     )
     models: Annotated[dict[Word, CpuModel], Field(max_length=500)] | None = Field(
+        default=None, exclude_if=lambda known: known is None
+    )
+    images: Annotated[list[Name], Field(max_length=MOST_IMAGES)] | None = Field(
         default=None, exclude_if=lambda known: known is None
     )
 

@@ -4,11 +4,15 @@ A folder below the site's images: `kernel`, `initramfs` and `cmdline` of an imag
 without a kernel boots from the machine's disk.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from agents.hypervisors.hypervisor import Refused
 from controller.wire.machines import Machine
+from controller.wire.names import NAME_PATTERN
+
+_NAME = re.compile(NAME_PATTERN)
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,13 @@ class Image:
     initramfs: Path | None
     cmdline: str
     base: Path | None
+
+
+def names(images: Path) -> list[str]:
+    """Return those of all images that a machine can name, sorted; none if there is no such folder."""
+    if not images.is_dir():
+        return []
+    return sorted(path.name for path in images.iterdir() if _NAME.fullmatch(path.name) and path.is_dir())
 
 
 def image(images: Path, machine: Machine) -> Image:

@@ -8,11 +8,11 @@ from agents.hypervisors.qemu import process
 from agents.hypervisors.qemu.accelerator import accelerator, version
 from agents.hypervisors.qemu.command_line import MACHINE_TYPE, PROGRAM, Accelerator
 from agents.hypervisors.qemu.digests import Digests
-from agents.hypervisors.qemu.image import Image
+from agents.hypervisors.qemu.image import Image, names
 from agents.hypervisors.qemu.monitor import Monitor, Session
 from agents.hypervisors.qemu.processor import features, models
 from controller.wire.machines import Machine
-from controller.wire.platforms import BASE, FILES, CpuModel, Platform, differences, files
+from controller.wire.platforms import BASE, FILES, MOST_IMAGES, CpuModel, Platform, differences, files
 
 _PROBE = ".probe"  # no machine's name
 
@@ -60,7 +60,8 @@ class Here:
         if self._found is None or self._found[:2] != (now, runs):
             self._found = now, runs, await self._probe(runs)
         found = self._found[2]
-        there = [path for name in (*FILES, BASE) for path in sorted(self._site.images.glob(f"*/{name}"))]
+        images = names(self._site.images)
+        held = (self._site.images / image / name for name in (*FILES, BASE) for image in images[:MOST_IMAGES])
         return Platform(
             version=f"QEMU {now}",
             board=MACHINE_TYPE,
@@ -69,7 +70,8 @@ class Here:
             vendor=found.vendor,
             features=found.features,
             models=found.models,
-            files={f"{path.parent.name}/{path.name}": await self._digests.of(path) for path in there},
+            files={f"{path.parent.name}/{path.name}": await self._digests.of(path) for path in held if path.is_file()},
+            images=images if len(images) <= MOST_IMAGES else None,
         )
 
     async def _probe(self, runs: Accelerator) -> _Processor:

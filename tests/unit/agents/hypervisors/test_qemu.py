@@ -14,7 +14,7 @@ from agents.hypervisors.qemu.command_line import PROGRAM, Accelerator, command_l
 from agents.hypervisors.qemu.condition import POSTCOPY, condition
 from agents.hypervisors.qemu.convergence import Convergence, Sample
 from agents.hypervisors.qemu.digests import Digests
-from agents.hypervisors.qemu.image import Image, image
+from agents.hypervisors.qemu.image import Image, image, names
 from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.taps import tap
 from agents.hypervisors.qemu.target import Place
@@ -263,3 +263,12 @@ async def test_new_qemus_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "accelerator.json").unlink()
     with pytest.raises(HypervisorError, match="set the option"):
         await accelerator(tmp_path, tmp_path, {})
+
+
+def test_the_images_that_machines_can_name(tmp_path: Path) -> None:
+    """Folders alone, and those with a name that a message may have."""
+    assert names(tmp_path / "none") == []
+    for name in ("b", "a-1", "Lab", "x" * 64, ".hidden", "new\n"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "file").touch()
+    assert names(tmp_path) == ["a-1", "b"]
