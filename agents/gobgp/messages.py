@@ -97,7 +97,8 @@ def path(announcement: Announcement) -> gobgp.Path:
         )
     )
     communities = [_route_target(rt) for rt in sorted(announcement.rts)]
-    communities.append(extcom.ExtendedCommunity(vpls=extcom.VPLSExtended(control_flags=0, mtu=announcement.mtu)))
+    flags = _CONTROL_WORD if announcement.control_word else 0
+    communities.append(extcom.ExtendedCommunity(vpls=extcom.VPLSExtended(control_flags=flags, mtu=announcement.mtu)))
     communities.append(extcom.ExtendedCommunity(encap=extcom.EncapExtended(tunnel_type=_VXLAN)))
     reach = attribute.MpReachNLRIAttribute(family=VPLS, next_hops=[announcement.next_hop], nlris=[message])
     return gobgp.Path(

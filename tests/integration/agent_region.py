@@ -165,10 +165,14 @@ class Region:
 
     def start_gobgpd(self, n: int) -> None:
         self._gobgp_socket(n).unlink(missing_ok=True)
-        self.start(f"gobgpd{n}", f"pe{n}", str(GOBGPD), "--api-hosts", f"unix://{self._gobgp_socket(n)}", "-l", "warn")
+        self.start(f"gobgpd{n}", f"pe{n}", str(GOBGPD), "--api-hosts", self.gobgp_api(n), "-l", "warn")
 
     def _gobgp_socket(self, n: int) -> Path:
         return self.directory / f"gobgpd{n}.sock"
+
+    def gobgp_api(self, n: int) -> str:
+        """Where a PE's gobgpd is spoken to."""
+        return f"unix://{self._gobgp_socket(n)}"
 
     def start_agent(self, n: int, further: str = "") -> None:
         """Within what its unit leaves it. `further` is added to its configuration."""
@@ -178,7 +182,7 @@ class Region:
         config.write_text(
             f'cloudlet = "{name}"\ncontroller = "http://{STUB[0]}:{STUB[1]}"\n'
             f'token_file = "{token}"\nstate_dir = "{state}"\n{further}\n'
-            f'[gobgp]\napi = "unix://{self._gobgp_socket(n)}"\n'
+            f'[gobgp]\napi = "{self.gobgp_api(n)}"\n'
         )
         program = (sys.executable, "-m", "agents.main", "run", "--config", str(config))
         self.start(f"agent{n}", f"pe{n}", *sandbox.command("weft-agent", *program))

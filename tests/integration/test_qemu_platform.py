@@ -81,6 +81,7 @@ def test_a_common_baseline(tmp_path: Path, images: Path) -> None:
         here, there = hosts.one.driver, hosts.two.driver
         assert isinstance(here, Comparable) and isinstance(there, Comparable)
         reports = {"c1": hosts.one.do(here.platform()), "c2": hosts.two.do(there.platform())}
+        assert all(machine().image in (report.images or []) for report in reports.values())
         cpu = baseline(reports)
         assert cpu is not None and cpu.split(",")[0] not in ("qemu64", "max")
         models = reports["c1"].models or {}
