@@ -79,8 +79,9 @@ class Explanation(BaseModel):
 class Comparison(BaseModel):
     """One comparison per route server that could be asked, each with `route_server`. Of a PE: `compared` (routes) and
     `differences`, of `kind` missing, unexpected or route-targets; `withheld` are routes that do not fit into its
-    messages. Of two generations: `peers`, `endpoints`, `vcps`, `members`, `routes`, `counts`; or `error` where a route
-    server does not know one of them (any more)."""
+    messages, `held` those that the poison-route guard holds back; `counts` says how many there are of each in all, and
+    `truncated` that not all are listed. Of two generations: `peers`, `endpoints`, `vcps`, `members`, `routes`,
+    `counts`; or `error` where a route server does not know one of them (any more)."""
 
     route_servers: list[Json]
     unreachable: list[str]

@@ -210,15 +210,25 @@ def diff(
     else:
         for server in answer["route_servers"]:
             away = "" if server["session"] else " (no session)"
-            counts = f"{server['compared']} routes compared, {len(server['differences'])} differ"
+            counts = f"{server['compared']} routes compared, {_total(server, 'differences')} differ"
             say(f"{plain(server['route_server'])}: generation {server['generation']}, {counts}{away}")
             for kept in server.get("withheld") or []:
                 say(f"  not sent: {plain(kept['nlri'])} of {plain(kept['peer'])} ({plain(kept['reason'])})")
+            for kept in server.get("held") or []:
+                say(f"  held back: {plain(kept['nlri'])} of {plain(kept['peer'])}")
+            for name, what in (("differences", "differences"), ("withheld", "not sent"), ("held", "held back")):
+                if more := _total(server, name) - len(server.get(name) or []):
+                    say(f"  {what}: {more} more, which are not listed")
         if found:
             rows(found, DIFFERENCES, "")
     _unreachable(answer)
     if found:
         raise CheckFailed(f"what {peer} was sent is not what it is to have")
+
+
+def _total(server: dict[str, Any], name: str) -> int:
+    """How many there are in all: a route server of an older release lists them without saying so."""
+    return int((server.get("counts") or {}).get(name, len(server.get(name) or [])))
 
 
 @app.verb("watch", "weft route watch\nweft route watch --vcp blue --peer c5\nweft route watch --output json | jq .nlri")

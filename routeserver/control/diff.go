@@ -2,6 +2,7 @@ package control
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -32,19 +33,37 @@ func (s *Server) diff(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "not-found", "", fmt.Sprintf("there is no peer %q", peer))
 		return
 	}
-	d := lookingglass.DiffPeer(snapshot, peer)
-	found := d.Differences
-	list, _, err := fitting(min(len(found), routeLimit), func(i int) lookingglass.Difference { return found[i] })
+	page, err := begin(lookingglass.DiffPeer(snapshot, peer))
 	if err != nil {
 		s.failWith(w, err)
 		return
 	}
-	d.Differences = nil
-	reply(w, http.StatusOK, struct {
-		lookingglass.PeerDiff
-		Differences []json.RawMessage `json:"differences"`
-		Truncated   bool              `json:"truncated"`
-	}{d, list, len(list) < len(found)})
+	reply(w, http.StatusOK, page)
+}
+
+// peerPage is the comparison of a peer as a reply has it: of each list the beginning, and in Counts how long all of it is.
+type peerPage struct {
+	lookingglass.PeerDiff
+	Differences []json.RawMessage `json:"differences"`
+	Held        []json.RawMessage `json:"held"`
+	Withheld    []json.RawMessage `json:"withheld"`
+	Counts      map[string]int    `json:"counts"`
+	Truncated   bool              `json:"truncated"`
+}
+
+func begin(d lookingglass.PeerDiff) (p peerPage, err error) {
+	p = peerPage{PeerDiff: d, Counts: map[string]int{"differences": len(d.Differences), "held": len(d.Held), "withheld": len(d.Withheld)}}
+	var e [3]error
+	p.Differences, e[0] = beginning(d.Differences)
+	p.Held, e[1] = beginning(d.Held)
+	p.Withheld, e[2] = beginning(d.Withheld)
+	p.Truncated = len(p.Differences)+len(p.Held)+len(p.Withheld) < len(d.Differences)+len(d.Held)+len(d.Withheld)
+	return p, errors.Join(e[:]...)
+}
+
+func beginning[T any](all []T) ([]json.RawMessage, error) {
+	list, _, err := fitting(min(len(all), routeLimit), func(i int) T { return all[i] })
+	return list, err
 }
 
 func (s *Server) generations(w http.ResponseWriter, q url.Values) {

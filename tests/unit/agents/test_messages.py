@@ -20,6 +20,7 @@ routes = st.builds(
     st.frozensets(pairs, max_size=3),
     st.ip_addresses(v=4).map(str),
     st.integers(0, 0xFFFF),
+    st.booleans(),
 )
 
 

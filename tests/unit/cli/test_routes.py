@@ -65,6 +65,20 @@ def test_route_diff(controller: Controller, weft: Weft, wrong: bool) -> None:
     assert weft("route", "diff", "c5", "-o", "json").json == answer
 
 
+def test_route_diff_counts_what_is_not_listed(controller: Controller, weft: Weft) -> None:
+    difference = {"kind": "missing", "nlri": "65000:1:1", "peer": "c2", "expected": ["65000:5"], "found": []}
+    kept = {"nlri": "65000:1:2", "peer": "c2", "reason": "message-size"}
+    counts = {"differences": 1, "withheld": 1200, "held": 2}
+    server = {"route_server": "rs1", "generation": 3, "session": True, "compared": 4, "counts": counts}
+    lists = {"differences": [difference], "withheld": [kept], "held": [difference | {"kind": "held-back"}]}
+    controller.answers["GET", "/api/v1/routes/diff"] = {"route_servers": [server | lists], "unreachable": []}
+    out = weft("route", "diff", "c5").out
+    assert "4 routes compared, 1 differ" in out
+    assert "not sent: 65000:1:2 of c2 (message-size)" in out and "not sent: 1199 more, which are not listed" in out
+    assert "held back: 65000:1:1 of c2" in out and "held back: 1 more" in out
+    assert "differences: " not in out
+
+
 @pytest.mark.parametrize(
     ("state", "in_step", "code"), [("established", True, 0), ("active", True, 1), ("established", False, 1)]
 )
