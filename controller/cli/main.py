@@ -137,7 +137,8 @@ def _flushed(code: int) -> int:
     except BrokenPipeError:
         code = UNHEARD
     except OSError as error:
-        complain(untold(error))
+        if code != UNTOLD:  # else that was said: some releases of Python try again what could not be written
+            complain(untold(error))
         code = UNTOLD
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code

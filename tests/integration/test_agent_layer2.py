@@ -55,6 +55,7 @@ async def announce(api: str, announcement: Announcement) -> None:
         await GoBgpServiceStub(channel).AddPath(gobgp.AddPathRequest(table_type=gobgp.TABLE_TYPE_GLOBAL, path=route))
 
 
+@pytest.mark.smoke
 async def test_a_control_word_and_another_mtu_are_found_and_gone_when_they_go(
     region: tuple[Region, StubController],
 ) -> None:
