@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _authority(arguments: argparse.Namespace) -> str:
-    from controller.db.base import now
+    from controller.core.clock import now
     from controller.trust import ceremony
 
     at, directory = now(), arguments.directory
@@ -146,7 +146,7 @@ def _copy(arguments: argparse.Namespace) -> str:
 
 
 def _serve() -> None:
-    from controller import sockets
+    from controller.server import sockets
     from controller.settings import BadSettings, read_settings
 
     try:
@@ -156,7 +156,7 @@ def _serve() -> None:
         raise Failure(str(error)) from error
     try:
         with _database():
-            from controller.serving import Ended, serve
+            from controller.server.serving import Ended, serve
 
             try:
                 asyncio.run(serve(settings, opened))
@@ -185,8 +185,8 @@ def _database() -> Iterator[None]:
     """What is wrong with the database is said with the setting that names it."""
     from sqlalchemy.exc import SQLAlchemyError
 
+    from controller.core.unavailable import Unavailable
     from controller.db.schema import UnknownRevision
-    from controller.db.trouble import Unavailable
 
     try:
         yield

@@ -10,55 +10,56 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 
-from controller import acting, upkeep
-from controller.agents import Agents
-from controller.announcing import announce
-from controller.attendance import Attendances
-from controller.bell import Bell
-from controller.certificates import Certificates
-from controller.changes import Changes
-from controller.clones import ClonedClients
+from controller.agents.impostors import Impostors
+from controller.agents.neighbours import Neighbours
+from controller.agents.probe_candidates import announce
+from controller.agents.registry import Agents
+from controller.agents.tunnels import Tunnels
+from controller.auth import audit_context
+from controller.auth.oidc_users import People
+from controller.auth.tokens import Tokens
+from controller.changes.drift import Drift
+from controller.changes.flow import Changes
+from controller.changes.trials import keep_time
 from controller.core.desired import Fabric
 from controller.core.intent import Intent
-from controller.db import claims
+from controller.core.unavailable import Unavailable
+from controller.db import claims, cloudlets
 from controller.db.engine import Database
-from controller.db.line import Line
+from controller.db.notify_connection import Line
 from controller.db.schema import upgrade
-from controller.db.trouble import Unavailable
-from controller.deciding import Deciding
-from controller.delegations import Delegations
-from controller.drift import Drift
-from controller.evacuations import Evacuations
-from controller.impostors import Impostors
-from controller.journal import Journal
-from controller.leadership import Leadership
-from controller.leases import Leases
-from controller.metrics import Metrics
-from controller.moves import Moves
-from controller.neighbours import Neighbours
-from controller.people import People
-from controller.precedence import Precedence
-from controller.proofs import AGENTS, Proofs, Refusals
-from controller.propagation import Propagation
-from controller.replicas import HELLO, Replicas
-from controller.reservations import Reservations
-from controller.revocations import RevocationList
-from controller.rounds import Rounds
-from controller.routeservers import RouteServerClient
-from controller.session_keys import SessionKeeper
+from controller.identity.certificates import Certificates
+from controller.identity.credential_proofs import AGENTS, Proofs, Refusals
+from controller.identity.revocations import RevocationList
+from controller.leases.clones import ClonedClients
+from controller.leases.delegations import Delegations
+from controller.leases.leases import Leases
+from controller.leases.reservations import Reservations
+from controller.leases.static_hosts import Statics
+from controller.leases.suspicions import Suspicions
+from controller.leases.usage import Stocks
+from controller.migration.evacuations import Evacuations
+from controller.migration.follow_device import Deciding
+from controller.migration.move_scheduler import Rounds
+from controller.migration.moves import Moves
+from controller.migration.sightings import Sightings
+from controller.migration.vms import Vms
+from controller.replication.agent_presence import Attendances
+from controller.replication.leadership import Leadership
+from controller.replication.replicas import HELLO, Replicas
+from controller.routeservers.client import RouteServerClient
+from controller.routeservers.precedence import Precedence
+from controller.routeservers.session_keys import SessionKeeper
+from controller.routeservers.sync import Propagation
+from controller.runtime.event_log import Journal
+from controller.runtime.maintenance import CLONES, PRUNE, Chore, finish, prune, sweep
+from controller.runtime.metrics import Metrics
+from controller.runtime.wakeup import Bell
 from controller.settings import Settings, read_secret, read_token
-from controller.sightings import Sightings
-from controller.statics import Statics
-from controller.suspicions import Suspicions
-from controller.tokens import Tokens
-from controller.trials import keep_time
 from controller.trust import found
 from controller.trust.authority import AuthorityAway
 from controller.trust.caller import Caller
 from controller.trust.listener import Listener
-from controller.tunnels import Tunnels
-from controller.usage import Stocks
-from controller.vms import Vms
 from controller.wire.desired import Speaker
 from controller.wire.release import release
 
@@ -140,7 +141,7 @@ def _fabric(settings: Settings) -> Fabric:
 def _region(settings: Settings) -> Region:
     authority = found.read(settings.authority_kind, settings.authority) if settings.authority else None
     database, agents, bell, metrics = Database(settings.database_url), Agents(), Bell(), Metrics()
-    database.watch = acting.watch
+    database.watch = audit_context.watch
     fabric = _fabric(settings)
     line = Line(settings.database_url, settings.replica) if database.shared else None
     replicas = Replicas(settings.replica, release(), database, line, bell)
@@ -273,14 +274,20 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
         )
     await region.drift.boot()
     background = (
-        lambda: upkeep.sweep(region),
+        lambda: _lead(region),
         lambda: keep_time(changes, region.bell),
         region.drift.watch,
         region.sightings.decide,
         region.deciding.watch,
         region.rounds.run,
     )
-    works = [journal.run(), region.replicas.run(), region.attendances.run(), upkeep.notice(region), _follow(region)]
+    works = [
+        journal.run(),
+        region.replicas.run(),
+        region.attendances.run(),
+        sweep([Chore(partial(_tell_held, region)), Chore(partial(_note_seen, region))]),
+        _follow(region),
+    ]
     works += map(region.leadership.lead, background)
     works.append(region.revocations.watch(lambda: _another(region)))
     if region.listener is not None:
@@ -306,12 +313,45 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await upkeep.last_words(region)
+        held = partial(_tell_held, region, all_=True)
+        await finish([region.neighbours.flush, region.tunnels.flush, held, journal.flush, partial(_note_seen, region)])
         for propagation in changes.route_servers:
             await propagation.client.close()
         if region.people is not None:
             await region.people.issuer.close()
         await region.database.close()
+
+
+async def _lead(region: Region) -> None:
+    """What the leader does over and over."""
+    region.delegations.begin()
+    each = (
+        region.leases.sweep,
+        region.delegations.rest,
+        region.statics.sweep,
+        region.stocks.take,
+        region.neighbours.sweep,
+        region.tunnels.sweep,
+    )
+    seldom = (region.rounds.prune, region.rounds.hold, partial(prune, region.database), partial(_remind, region))
+    chores = [Chore(work) for work in each]
+    chores.append(Chore(region.cloned_clients.tell, CLONES))
+    await sweep([*chores, *(Chore(work, PRUNE) for work in seldom)])
+
+
+async def _remind(region: Region) -> None:
+    region.certificates.remind(region.journal)
+
+
+async def _tell_held(region: Region, *, all_: bool = False) -> None:
+    region.journal.tell_held(leading=region.leadership.leading, all_=all_)
+
+
+async def _note_seen(region: Region) -> None:
+    """What this replica knows of its own agents, it writes down."""
+    if seen := region.agents.take_seen():
+        async with region.database.write() as session:
+            await cloudlets.note_seen(session, seen)
 
 
 def _unless_cancelled(region: Region, task: asyncio.Task[None]) -> None:

@@ -7,13 +7,25 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AnyHttpUrl, BaseModel, Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import (
+    AnyHttpUrl,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from controller.people import OidcSettings
+from controller.core.oidc_users import ALGORITHMS, trusted
+from controller.core.roles import Role
 
 _url = TypeAdapter(AnyHttpUrl)
 
+
+Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 BUILT_IN = "built-in"
 """The kind of authority that a controller is by itself."""
@@ -22,6 +34,40 @@ BUILT_IN = "built-in"
 def _host_and_pid() -> str:
     pid = f":{os.getpid()}"
     return socket.gethostname()[: 63 - len(pid)] + pid
+
+
+class OidcSettings(BaseModel):
+    """WEFT_OIDC, as JSON. `audience`: a token is to be for one of these. `roles`: role by what the claim `role_claim`
+    has. Times in seconds: `skew` is how far clocks may be apart, `lifetime` how long a token is good at most after its
+    issue, `keep` how long known keys go on while the issuer does not answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    issuer: str
+    audience: Annotated[list[Text], Field(min_length=1)]
+    roles: Annotated[dict[str, Role], Field(min_length=1)]
+    role_claim: Text = "groups"
+    tenant_claim: Text = "tenant"
+    name_claim: Text = "sub"
+    algorithms: Annotated[list[str], Field(min_length=1)] = ["RS256", "PS256", "ES256", "EdDSA"]
+    skew: Annotated[float, Field(ge=0, le=300)] = 30.0
+    lifetime: Annotated[float, Field(ge=1, le=86400)] = 3600.0
+    keep: Annotated[float, Field(ge=0, le=86400)] = 3600.0
+
+    @field_validator("issuer")
+    @classmethod
+    def _is_trusted(cls, value: str) -> str:
+        if not trusted(value):
+            raise ValueError("an issuer is an https URL, or on this machine")
+        return value
+
+    @field_validator("algorithms")
+    @classmethod
+    def _are_asymmetric(cls, value: list[str]) -> list[str]:
+        for name in value:
+            if name not in ALGORITHMS:
+                raise ValueError(f"{name!r} is none of {', '.join(ALGORITHMS)}")
+        return value
 
 
 class RouteServerSettings(BaseModel):

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from sqlalchemy import insert
 
+from controller.core.changed_names import Touched
 from controller.core.intent import Endpoint
-from controller.core.touched import Touched
 from controller.db import intents
 from controller.db.cloudlets import CloudletRow
 from controller.db.endpoints import EndpointRow

@@ -12,18 +12,18 @@ from fastapi.security.http import HTTPAuthorizationCredentials
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from controller.acting import let_in
+from controller.auth.audit_context import let_in
+from controller.auth.jwt import BadToken, looks_like
+from controller.auth.oidc_issuer import Unreachable
+from controller.auth.oidc_users import People
 from controller.core.intent import Cloudlet
-from controller.core.people import NoRole
+from controller.core.oidc_users import NoRole
 from controller.core.refusals import missing
 from controller.core.roles import Caller, Role, endpoints_named, lacking
 from controller.core.tokens import digest
-from controller.issuer import Unreachable
-from controller.jose import BadToken, looks_like
-from controller.people import People
-from controller.problems import Problem
+from controller.identity.tls_peer import SHOWN, Shown
 from controller.region import Region
-from controller.shown import SHOWN, Shown
+from controller.runtime.problems import Problem
 
 TRUSTED = "weft.trusted"
 """Key of an ASGI scope: set by the server on the unix socket, whose file mode is the authorisation."""

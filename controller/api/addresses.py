@@ -16,12 +16,12 @@ from controller.api.pages import Page
 from controller.api.types import NamePath
 from controller.core import dns
 from controller.core.addresses import address6
+from controller.core.clock import now
 from controller.core.dns import Form, Held, Host
 from controller.core.refusals import missing
-from controller.db import leases, statics
-from controller.db.base import now
+from controller.db import leases, static_hosts
+from controller.leases.usage import Stock
 from controller.region import Region
-from controller.usage import Stock
 
 router = APIRouter(prefix="/api/v1/addresses", tags=["addresses"], dependencies=[Operator])
 
@@ -93,7 +93,7 @@ async def _records(region: Region, origin: str, form: Form, endpoint: str | None
     for some in (names[start : start + LANS] for start in range(0, len(names), LANS)):
         lans: dict[str, list[Held]] = {name: [] for name in some}
         async with region.database.read() as session:
-            for lan, host, address in await statics.at_lans(session, some):
+            for lan, host, address in await static_hosts.at_lans(session, some):
                 lans[lan].append(_held(region, lan, host, Host.STATIC, address))
             for lan, device, kind, address in await leases.at_lans(session, some, now()):
                 lans[lan].append(_held(region, lan, device, Host(kind), address))

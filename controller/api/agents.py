@@ -21,11 +21,11 @@ from controller.core.names import printable
 from controller.core.neighbours import candidates
 from controller.core.refusals import Refused, invalid
 from controller.core.report_news import news
+from controller.core.unavailable import Unavailable
 from controller.db import filters as table
-from controller.db.trouble import Unavailable
-from controller.problems import FieldError, Problem
+from controller.identity.tls_peer import Shown
 from controller.region import Region
-from controller.shown import Shown
+from controller.runtime.problems import FieldError, Problem
 from controller.trust.authority import AuthorityAway
 from controller.wire.access import AccessReport
 from controller.wire.certificates import Authorities, CertificateRequest, Certified

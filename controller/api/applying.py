@@ -9,8 +9,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.api import etags
 from controller.api.errors import of_place
-from controller.changes import Changes
+from controller.changes.flow import Changes
+from controller.changes.outcomes import Steps
+from controller.changes.policies import InForce, measured, medians
 from controller.core import consents, lease_hits, policies
+from controller.core.clock import now
 from controller.core.disconnects import Disconnect, disconnects, losing
 from controller.core.effects import Effects
 from controller.core.intent import Intent
@@ -25,12 +28,9 @@ from controller.core.tenants import waiting
 from controller.core.unified_diff import unified
 from controller.db import events, leases
 from controller.db import policies as table
-from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.policies import PolicyRow
-from controller.outcomes import Steps
-from controller.policies import InForce, measured, medians
-from controller.problems import Problem
+from controller.runtime.problems import Problem
 
 MOST = 20
 """Endpoints that an event names in its text."""

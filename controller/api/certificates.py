@@ -14,9 +14,9 @@ from controller.api.names import PastCloudletFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body
+from controller.core.clock import now
 from controller.core.refusals import missing
 from controller.db import certificates as table
-from controller.db.base import now
 from controller.db.certificates import CertificateRow
 from controller.trust.authority import Reason
 

@@ -10,10 +10,10 @@ from controller.api import pages
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.api.pages import Page
+from controller.changes.outcomes import ChangeResult
 from controller.core.refusals import missing
 from controller.db import generations as table
 from controller.db.generations import GenerationRow, State
-from controller.outcomes import ChangeResult
 
 router = APIRouter(prefix="/api/v1/changes", tags=["changes"], dependencies=[Operator])
 

@@ -15,20 +15,20 @@ from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Name, NamePath, Text
-from controller.certificates import end
-from controller.changes import Edit, Guard
+from controller.changes.flow import Edit, Guard
+from controller.changes.outcomes import ChangeResult
 from controller.core import edits, tokens
+from controller.core.clock import now
 from controller.core.intent import Cloudlet as Wanted
 from controller.core.intent import Intent, State
 from controller.core.refusals import invalid, missing
 from controller.db import cloudlets as table
 from controller.db import events
-from controller.db.base import now
 from controller.db.cloudlets import CloudletRow
-from controller.outcomes import ChangeResult
+from controller.identity.certificates import end
+from controller.migration.vms import refuse_occupied, refuse_running
 from controller.region import Region
 from controller.trust.authority import Reason
-from controller.vms import refuse_occupied, refuse_running
 from controller.wire.flavours import Flavour
 
 router = APIRouter(prefix="/api/v1/cloudlets", tags=["cloudlets"], dependencies=[Operator])

@@ -11,14 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.api.access import Calling, Operator, Running
 from controller.api.openapi import errors
 from controller.api.types import NamePath
-from controller.changes import Edit
+from controller.changes.flow import Edit
+from controller.changes.outcomes import ChangeResult
 from controller.core import consents
 from controller.core.intent import Intent
 from controller.core.refusals import Refused
 from controller.core.roles import Caller
 from controller.core.trials import OnTrial
 from controller.db import events
-from controller.outcomes import ChangeResult
 from controller.region import Region
 
 router = APIRouter(prefix="/api/v1/endpoints/{name}/consent", tags=["consents"], dependencies=[Operator])

@@ -13,7 +13,7 @@ from controller.api.pages import Page
 from controller.core.blocks import SIZE
 from controller.db import delegations as table
 from controller.db.delegations import DelegationRow
-from controller.problems import FieldError, Problem
+from controller.runtime.problems import FieldError, Problem
 
 router = APIRouter(prefix="/api/v1/delegations", tags=["addresses"], dependencies=[Operator])
 

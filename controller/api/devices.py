@@ -17,12 +17,12 @@ from controller.api.pages import Page
 from controller.api.sightings import Place
 from controller.api.types import Body, ClientId, Mac, Name, NamePath
 from controller.core import sightings as core
+from controller.core.clock import now
 from controller.core.refusals import conflict
 from controller.db import devices as table
 from controller.db import events, leases, names, pairs, sightings, vms
-from controller.db.base import now
 from controller.db.devices import ClientRow, DeviceRow
-from controller.devices import know
+from controller.leases.devices import know
 
 router = APIRouter(prefix="/api/v1/devices", tags=["devices"], dependencies=[Operator])
 

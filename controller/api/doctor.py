@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
+from controller.changes.drift import Found
 from controller.core.desired import desired
 from controller.core.destinations import within_reach
 from controller.core.doctor import (
@@ -26,10 +27,9 @@ from controller.core.doctor import (
     compare_vms,
 )
 from controller.db import platforms, vms
-from controller.drift import Found
-from controller.propagation import Propagation
 from controller.region import Region
-from controller.routeservers import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
+from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
+from controller.routeservers.sync import Propagation
 from controller.wire.platforms import Platform
 
 router = APIRouter(prefix="/api/v1/doctor", tags=["doctor"], dependencies=[Operator])

@@ -17,6 +17,7 @@ from controller.api.names import CloudletFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Name, NamePath
+from controller.changes.outcomes import ChangeResult
 from controller.core import edits
 from controller.core.addresses import AddressPlan
 from controller.core.consents import State, state
@@ -28,9 +29,8 @@ from controller.core.tenants import waiting
 from controller.db import endpoints as table
 from controller.db import events
 from controller.db.endpoints import EndpointRow
-from controller.outcomes import ChangeResult
+from controller.migration.vms import refuse_occupied
 from controller.region import Region
-from controller.vms import refuse_occupied
 from controller.wire.flavours import Flavour
 
 router = APIRouter(prefix="/api/v1/endpoints", tags=["endpoints"], dependencies=[Operator])

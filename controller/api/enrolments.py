@@ -6,21 +6,21 @@ from fastapi import APIRouter, Request
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller.acting import let_in
 from controller.api.access import Running, shown
 from controller.api.openapi import errors
-from controller.certificates import end
+from controller.auth.audit_context import let_in
 from controller.core import edits, tokens
+from controller.core.clock import now
 from controller.core.intent import Intent, State
 from controller.core.names import printable
 from controller.core.refusals import missing
 from controller.core.trials import OnTrial
 from controller.db import cloudlets as table
 from controller.db import events
-from controller.db.base import now
 from controller.db.cloudlets import CloudletRow
-from controller.problems import FieldError, Problem
+from controller.identity.certificates import end
 from controller.region import Region
+from controller.runtime.problems import FieldError, Problem
 from controller.trust.authority import AuthorityAway, Issued, Reason
 from controller.trust.requests import check
 from controller.trust.x509 import fingerprint_of

@@ -10,11 +10,11 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
 from controller.api.forms import in_words
+from controller.core.json_limits import MAX_DEPTH
 from controller.core.policy import PolicyError, PolicyInvalid
 from controller.core.refusals import Refused
-from controller.core.shapes import MAX_DEPTH
-from controller.db.trouble import Unavailable
-from controller.problems import LONGEST_FIELD, MOST_ERRORS, FieldError, Problem, response
+from controller.core.unavailable import Unavailable
+from controller.runtime.problems import LONGEST_FIELD, MOST_ERRORS, FieldError, Problem, response
 from controller.trust.authority import AuthorityAway
 
 log = logging.getLogger(__name__)

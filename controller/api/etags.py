@@ -5,7 +5,7 @@ from typing import Annotated, Protocol
 
 from fastapi import Header
 
-from controller.problems import Problem
+from controller.runtime.problems import Problem
 
 IfMatch = Annotated[
     str | None,

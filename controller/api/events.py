@@ -13,9 +13,9 @@ from controller.api import pages, streams
 from controller.api.access import Operator, Running, Still
 from controller.api.openapi import errors
 from controller.api.types import Moment, Wanted
+from controller.core.unavailable import Unavailable
 from controller.db import events as table
 from controller.db.events import EventRow, Which
-from controller.db.trouble import Unavailable
 from controller.region import Region
 
 router = APIRouter(prefix="/api/v1/events", tags=["events"], dependencies=[Operator])

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from controller.api.access import Running
-from controller.metrics import MEDIA_TYPE
+from controller.runtime.metrics import MEDIA_TYPE
 
 router = APIRouter(tags=["health"])
 

@@ -11,8 +11,8 @@ from controller.api.openapi import errors
 from controller.api.routes import ask
 from controller.api.types import Name
 from controller.core.refusals import unknown
-from controller.problems import Problem
-from controller.routeservers import RefusedByRouteServer, RouteServerClient
+from controller.routeservers.client import RefusedByRouteServer, RouteServerClient
+from controller.runtime.problems import Problem
 
 router = APIRouter(prefix="/api/v1/routes", tags=["routes"], dependencies=[Operator])
 

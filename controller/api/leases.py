@@ -14,9 +14,9 @@ from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, IdPath, Name
 from controller.core.addresses import address6
+from controller.core.clock import now
 from controller.core.refusals import missing
 from controller.db import leases as table
-from controller.db.base import now
 from controller.db.leases import LeaseRow
 from controller.region import Region
 

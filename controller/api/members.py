@@ -10,11 +10,11 @@ from controller.api.changes import REHEARSAL, ConfirmWithin, DryRun
 from controller.api.etags import IfMatch
 from controller.api.openapi import errors
 from controller.api.types import Body, Name, NamePath
-from controller.changes import Edit
+from controller.changes.flow import Edit
+from controller.changes.outcomes import ChangeResult
 from controller.core import edits
 from controller.core.intent import Intent
 from controller.db import events, vcps
-from controller.outcomes import ChangeResult
 from controller.region import Region
 
 router = APIRouter(prefix="/api/v1/vcps/{vcp}/members", tags=["members"], dependencies=[Operator])

@@ -16,12 +16,12 @@ from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Name, NamePath, Text
 from controller.core.saga import Phase, Step
+from controller.core.unavailable import Unavailable
 from controller.db import moves as table
 from controller.db import names
 from controller.db.moves import MoveRow, StepRow
-from controller.db.trouble import Unavailable
-from controller.problems import FieldError, Problem
 from controller.region import Region
+from controller.runtime.problems import FieldError, Problem
 from controller.wire.moves import Figures
 
 router = APIRouter(prefix="/api/v1/moves", tags=["moves"], dependencies=[Operator])

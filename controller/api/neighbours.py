@@ -12,13 +12,13 @@ from controller.api.names import CloudletFilter, NeighbourFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Moment, utc
+from controller.core.clock import now
 from controller.core.neighbour_history import DAY, HOUR, ROUND
 from controller.core.refusals import missing
 from controller.db import bandwidths as bandwidth_table
 from controller.db import neighbour_history as history_table
 from controller.db import neighbours as table
 from controller.db.bandwidths import BandwidthRow
-from controller.db.base import now
 from controller.db.neighbour_history import NeighbourHistoryRow
 from controller.db.neighbours import NeighbourRow
 from controller.wire.names import NAME_PATTERN

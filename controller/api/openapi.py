@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from controller.problems import MEDIA_TYPE, ProblemDetails
+from controller.runtime.problems import MEDIA_TYPE, ProblemDetails
 
 DESCRIPTION = """Weft's controller: cloudlets, endpoints, Virtual Cloud Pools and their members, devices and leases,
 policy, routes, events. Every error is a problem (RFC 9457). A POST with an `Idempotency-Key` is done once however often

@@ -9,7 +9,7 @@ from typing import Annotated, Generic, TypeVar
 from fastapi import Query
 from pydantic import BaseModel
 
-from controller.problems import FieldError, Problem
+from controller.runtime.problems import FieldError, Problem
 
 T = TypeVar("T")
 Row = TypeVar("Row")

@@ -14,12 +14,12 @@ from controller.api.errors import of_place
 from controller.api.etags import ETAG, IfMatch
 from controller.api.filters import Filtered, filtered
 from controller.api.openapi import errors
+from controller.changes.outcomes import ChangeResult, Steps
 from controller.core.policy import Policy, parse
 from controller.core.promises import Outcome, Result
 from controller.db import policies as table
-from controller.outcomes import ChangeResult, Steps
-from controller.problems import FieldError, Problem
 from controller.region import Region
+from controller.runtime.problems import FieldError, Problem
 
 router = APIRouter(prefix="/api/v1/policy", tags=["policy"], dependencies=[Operator])
 

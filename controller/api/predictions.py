@@ -11,14 +11,14 @@ from controller.api.access import Operator, Running
 from controller.api.names import ImageFilter, PastCloudletFilter, PastMoveFilter, PastVmFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.core.moves import Course, Relation
+from controller.core.follow_policy import Course, Relation
 from controller.core.refusals import missing
 from controller.db import decisions as decision_table
 from controller.db import profiles as table
 from controller.db import vms
 from controller.db.decisions import DecisionRow
-from controller.deciding import consider
-from controller.predictions import as_json
+from controller.migration.follow_device import consider
+from controller.migration.predictions import as_json
 from controller.wire.names import NAME_PATTERN
 
 router = APIRouter(prefix="/api/v1", tags=["moves"], dependencies=[Operator])

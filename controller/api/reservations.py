@@ -15,8 +15,8 @@ from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, IdPath, Name
 from controller.core.addresses import address6
+from controller.core.clock import now
 from controller.db import pairs as table
-from controller.db.base import now
 from controller.db.pairs import PairRow
 from controller.region import Region
 

@@ -15,11 +15,11 @@ from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.policy import AllowDisconnect, Applied, CountConsented, HoldBack, Strict, parsed, put_in_force
+from controller.changes.outcomes import Steps
 from controller.core.refusals import conflict, missing
 from controller.core.unified_diff import unified
 from controller.db import policies as table
 from controller.db.policies import PolicyRow
-from controller.outcomes import Steps
 
 router = APIRouter(prefix="/api/v1/policy", tags=["policy"], dependencies=[Operator])
 

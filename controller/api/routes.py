@@ -15,10 +15,10 @@ from controller.api.openapi import errors
 from controller.api.pages import after_pair, not_ours, write_cursor
 from controller.api.watching import watching
 from controller.core.refusals import invalid, unknown
-from controller.problems import Problem
-from controller.propagation import Propagation
 from controller.region import Region
-from controller.routeservers import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
+from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
+from controller.routeservers.sync import Propagation
+from controller.runtime.problems import Problem
 from controller.wire.names import NAME_PATTERN
 from controller.wire.rulesets import Carried
 

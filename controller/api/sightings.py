@@ -12,8 +12,8 @@ from controller.api.names import DeviceFilter, EndpointFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.core import sightings
+from controller.core.clock import now
 from controller.db import sightings as table
-from controller.db.base import now
 from controller.wire.sightings import How
 
 router = APIRouter(prefix="/api/v1/sightings", tags=["sightings"], dependencies=[Operator])

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import StreamingResponse
 
-from controller.db.trouble import Unavailable
+from controller.core.unavailable import Unavailable
 
 HEARTBEAT = 15.0
 """Seconds of silence after which a comment line is sent, so that either side finds out when the other is gone."""

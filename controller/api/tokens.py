@@ -12,9 +12,9 @@ from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Name, NamePath
+from controller.core.clock import now
 from controller.core.roles import Role
 from controller.db import tokens as table
-from controller.db.base import now
 from controller.db.tokens import TokenRow
 
 router = APIRouter(prefix="/api/v1/tokens", tags=["tokens"], dependencies=[Operator])

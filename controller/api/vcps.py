@@ -13,6 +13,7 @@ from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Name, NamePath, Text
+from controller.changes.outcomes import ChangeResult
 from controller.core import edits
 from controller.core.intent import Intent
 from controller.core.intent import Vcp as Wanted
@@ -20,7 +21,6 @@ from controller.core.refusals import missing
 from controller.db import events, members
 from controller.db import vcps as table
 from controller.db.vcps import VcpRow
-from controller.outcomes import ChangeResult
 from controller.wire.flavours import Flavour
 
 router = APIRouter(prefix="/api/v1/vcps", tags=["vcps"], dependencies=[Operator])

@@ -21,8 +21,8 @@ from controller.core.refusals import invalid
 from controller.db import names
 from controller.db import vms as table
 from controller.db.vms import VmRow
+from controller.migration.vms import Check
 from controller.region import Region
-from controller.vms import Check
 from controller.wire.machines import CPU_PATTERN, MEMORY, MOST_CPU, MOST_VCPUS, Condition, Disk, Machine, Nic, client_id
 
 router = APIRouter(prefix="/api/v1/vms", tags=["vms"], dependencies=[Operator])

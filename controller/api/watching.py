@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from controller.api import streams
-from controller.propagation import Propagation
-from controller.routeservers import Unreachable
+from controller.routeservers.client import Unreachable
+from controller.routeservers.sync import Propagation
 
 WAITING = 1000
 """Changes that wait for the reader here; while there are so many, route servers keep those that follow, up to their own

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from controller.core.intent import Intent
-from controller.core.tables import changed
+from controller.core.persistent_map import changed
 
 
 def concerned(old: Intent, new: Intent) -> frozenset[str]:

@@ -10,10 +10,10 @@ from dataclasses import replace
 from enum import StrEnum
 
 from controller.core.intent import Endpoint, Intent
+from controller.core.persistent_map import Table
 from controller.core.policy.model import Rules
 from controller.core.refusals import conflict, missing
 from controller.core.roles import Caller, Role
-from controller.core.tables import Table
 
 
 class State(StrEnum):

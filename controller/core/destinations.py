@@ -1,6 +1,6 @@
 """Where a VM may be moved to, and why it cannot be moved at all. Pure."""
 
-from controller.core.berths import full
+from controller.core.announce_permits import full
 from controller.core.intent import Intent, State
 from controller.core.refusals import conflict
 from controller.core.saga import Plan

@@ -13,8 +13,8 @@ from itertools import takewhile
 
 from controller.core.access import Flow, flows, judge, rules_of
 from controller.core.intent import Intent
+from controller.core.persistent_map import changed
 from controller.core.policy.model import AccessRule
-from controller.core.tables import changed
 
 _NONE: frozenset[str] = frozenset()
 

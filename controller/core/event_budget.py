@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller.core.buckets import Buckets
+from controller.core.rate_limiter import Buckets
 
 HELD = "events-held"
 """The type of the event that tells of those that were held back."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from controller.core import edits
-from controller.core.clashes import clashing
 from controller.core.intent import Intent, Vcp
 from controller.core.policy.model import PolicyVcp
+from controller.core.pool_conflicts import clashing
 from controller.core.proximity.naming import next_name
 from controller.core.proximity.nearness import Medians, Nearness
 from controller.core.proximity.placing import place, pools

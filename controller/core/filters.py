@@ -14,9 +14,9 @@ from typing import NamedTuple
 from controller.core.access import ALL_PORTS, OTHER, Ports, Ruling, Verdict, between, carries, classes, rules_of
 from controller.core.flowspec import FlowSpec, Ranges, actions, number
 from controller.core.intent import Cloudlet, Endpoint, Intent
+from controller.core.persistent_map import changed
 from controller.core.policy.model import AccessRule
 from controller.core.policy.sections.access import joined
-from controller.core.tables import changed
 from controller.wire import access as wire
 
 MOST_RANGES = 32

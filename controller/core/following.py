@@ -11,12 +11,12 @@ from controller.core.affected import turned
 from controller.core.families import Family, Split
 from controller.core.intent import Cloudlet, Intent, State, Vcp
 from controller.core.membership import Absent, Settled, unfit
+from controller.core.persistent_map import changed
 from controller.core.policy.model import PolicyVcp
 from controller.core.proximity.nearness import Medians
 from controller.core.proximity.placing import pools
 from controller.core.refusals import Refused
 from controller.core.selectors import labels, matches
-from controller.core.tables import changed
 
 
 def followed(old: Intent, new: Intent, medians: Medians) -> Settled:

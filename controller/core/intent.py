@@ -14,10 +14,10 @@ from controller.core import lookups
 from controller.core.inventory import Berth, Cloudlet, Endpoint, State, Vcp
 from controller.core.lookups import LOOKUPS
 from controller.core.occupied import Lans, Vteps
+from controller.core.persistent_map import Table, changed
 from controller.core.policy.model import Rules
 from controller.core.proximity.grid import Grid
 from controller.core.sites import Sites
-from controller.core.tables import Table, changed
 from controller.wire.flavours import Flavour
 
 __all__ = ["Berth", "Cloudlet", "Endpoint", "Intent", "State", "Vcp"]

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from controller.core.inventory import Berth, Cloudlet, Endpoint, Vcp
 from controller.core.occupied import Lans, Vteps
+from controller.core.persistent_map import Table
 from controller.core.proximity.grid import Grid
 from controller.core.sites import Sites
-from controller.core.tables import Table
 
 V = TypeVar("V")
 Edits = Iterable[tuple[V | None, V | None]]

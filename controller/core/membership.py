@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from controller.core import edits
-from controller.core.clashes import clashing
 from controller.core.consents import without_held
 from controller.core.families import Family, Split
 from controller.core.intent import Intent, State, Vcp
+from controller.core.persistent_map import Table
 from controller.core.policy.model import PolicyVcp
+from controller.core.pool_conflicts import clashing
 from controller.core.proximity.nearness import Medians
 from controller.core.refusals import Refused
 from controller.core.selectors import Labelled
-from controller.core.tables import Table
 from controller.core.tenants import no_pool, waiting
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from controller.core.intent import Cloudlet, Intent, State
+from controller.core.persistent_map import changed
 from controller.core.policy.model import Neighbours
 from controller.core.proximity.reach import near, reach
-from controller.core.tables import changed
 from controller.wire.neighbours import Candidate, Candidates
 
 WEIGHT = 1 / 3

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv4Network
 from socket import inet_aton
 
 from controller.core.addresses import parse_prefix
-from controller.core.tables import Table
+from controller.core.persistent_map import Table
 
 network = lru_cache(maxsize=1 << 16)(parse_prefix)
 """The network of a prefix in CIDR form."""

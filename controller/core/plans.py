@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from controller.core.families import Split
 from controller.core.intent import Intent, Vcp
 from controller.core.membership import Absent, Settled
+from controller.core.persistent_map import changed
 from controller.core.policy.model import AccessRule, Rules
-from controller.core.tables import changed
 from controller.wire.host_settings import HostSettings
 
 SECTIONS = ("addresses", "proximity", "neighbours", "access", "migration", "tenants")

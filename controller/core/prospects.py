@@ -1,7 +1,7 @@
 """From what is known of a move to the decision on it, and to what an operator can do about that. Pure."""
 
 from controller.core.estimates import Estimate
-from controller.core.moves import Course, Prospect, Relation
+from controller.core.follow_policy import Course, Prospect, Relation
 
 
 def prospect(relation: Relation, found: Estimate, can_synthesise: bool) -> Prospect:

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from controller.core.affected import turned
 from controller.core.intent import Cloudlet, Endpoint, Intent
 from controller.core.occupied import network
-from controller.core.tables import changed
+from controller.core.persistent_map import changed
 from controller.wire import rulesets as wire
 from controller.wire.desired import gateway_mac
 from controller.wire.flavours import Flavour

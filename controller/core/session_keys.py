@@ -4,7 +4,7 @@ A session has two ends that cannot change at the same moment, and TCP-MD5 (RFC 2
 force for a session is decided here and kept in the database before either end hears of it; both ends are brought to it
 again and again, neither waits for the other, so that whoever crashes when, they meet. Nothing is in force before the
 agent has said that it holds the key: one of a release that knows none keeps its sessions. A session that stands is only
-broken off while those with all other route servers have settled (`controller.core.settling`).
+broken off while those with all other route servers have settled (`controller.core.session_stability`).
 """
 
 import hashlib

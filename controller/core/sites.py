@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
+from controller.core.persistent_map import Table
 from controller.core.refusals import conflict
-from controller.core.tables import Table
 from controller.wire.flavours import Flavour
 
 MAX_VE_ID = 4095

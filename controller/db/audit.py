@@ -8,7 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.core.audit import ORIGIN, Entry, seal
-from controller.db.base import NUMBER, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NUMBER, Base, Time
 from controller.db.engine import Lock, alone
 
 BATCH = 1000

@@ -8,7 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.core.bandwidths import Bandwidth, after
-from controller.db.base import NAME, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NAME, Base, Time
 
 
 class BandwidthRow(Base):

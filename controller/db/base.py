@@ -40,8 +40,3 @@ class Time(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return value if value is None or value.tzinfo else value.replace(tzinfo=UTC)
-
-
-def now() -> datetime:
-    """The time, in UTC."""
-    return datetime.now(UTC)

@@ -6,7 +6,8 @@ from sqlalchemy import String, delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import NAME, NUMBER, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NAME, NUMBER, Base, Time
 from controller.trust.authority import Issued, Reason, Revoked
 from controller.trust.ceremony import Held
 

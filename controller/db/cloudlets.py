@@ -9,7 +9,8 @@ from sqlalchemy import JSON, CheckConstraint, Float, String, bindparam, false, f
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import NAME, NUMBER, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NAME, NUMBER, Base, Time
 
 
 class CloudletRow(Base):

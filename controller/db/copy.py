@@ -5,9 +5,9 @@ from sqlalchemy import Table, func, inspect, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from controller.core.unavailable import Unavailable
 from controller.db.engine import Database
 from controller.db.schema import head, metadata, step, upgrade
-from controller.db.trouble import Unavailable
 
 BATCH = 1000
 """Rows that are held in memory."""

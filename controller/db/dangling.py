@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Column, Connection, ForeignKeyConstraint, Table, and_, exists, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from controller.core.unavailable import Unavailable
 from controller.db.engine import Database
 from controller.db.schema import head, metadata, step
-from controller.db.trouble import Unavailable
 
 _TOLD = 20  # rows, in a sentence for people
 

@@ -7,9 +7,10 @@ from sqlalchemy import JSON, String, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
-from controller.db.base import NAME, NUMBER, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NAME, NUMBER, Base, Time
+from controller.db.requested_moves import standing
 from controller.db.sightings import SightingRow
-from controller.db.standing import standing
 from controller.db.vms import VmRow
 
 KEPT = 20_000

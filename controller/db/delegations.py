@@ -18,7 +18,8 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
-from controller.db.base import NAME, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NAME, Base, Time
 from controller.db.blocks import BlockRow
 
 

@@ -10,7 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.core.addresses import Kind
-from controller.db.base import NAME, NUMBER, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NAME, NUMBER, Base, Time
 
 
 class DeviceRow(Base):

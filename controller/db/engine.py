@@ -23,8 +23,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
 from controller.core.event_budget import EventBudget
+from controller.core.unavailable import Beaten, Unavailable
 from controller.db import drivers
-from controller.db.trouble import SHARED, Beaten, Unavailable, trouble
+from controller.db.errors import SHARED, trouble
 
 T = TypeVar("T")
 Work = Callable[[AsyncSession], Awaitable[T]]

@@ -11,9 +11,10 @@ from sqlalchemy import JSON, ColumnElement, Index, String, Text, cast, delete, f
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
+from controller.core.clock import now
 from controller.core.event_budget import EventBudget, of_cloudlet, of_endpoint, of_pe
 from controller.core.event_data import FOREIGN, SIZE, capped
-from controller.db.base import NUMBER, Base, Time, now
+from controller.db.base import NUMBER, Base, Time
 from controller.db.engine import EVENTS, Lock, insert_alone, last
 
 KEPT = 100_000

@@ -6,7 +6,7 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.core.tables import changed
+from controller.core.persistent_map import changed
 from controller.db.base import NAME, Base
 
 

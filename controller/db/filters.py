@@ -7,7 +7,8 @@ from sqlalchemy import ForeignKey, Text, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import NAME, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NAME, Base, Time
 from controller.wire.access import AccessReport
 
 

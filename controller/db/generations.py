@@ -8,9 +8,10 @@ from sqlalchemy import JSON, String, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
+from controller.core.clock import now
 from controller.core.refusals import conflict, missing
 from controller.core.trials import Trial, document, of_document
-from controller.db.base import NUMBER, Base, Time, now
+from controller.db.base import NUMBER, Base, Time
 
 KEPT = 10_000
 """How many of the latest rows are kept."""

@@ -7,7 +7,8 @@ from sqlalchemy import Index, LargeBinary, String, delete, func, or_, select, up
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import NUMBER, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NUMBER, Base, Time
 
 KEPT = timedelta(days=1)
 MOST, MOST_BYTES = 10_000, 64 * 2**20

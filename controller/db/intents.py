@@ -9,17 +9,18 @@ from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
+from controller.core.changed_names import Touched
+from controller.core.clock import now
 from controller.core.intent import Berth, Cloudlet, Endpoint, Intent, State, Vcp
-from controller.core.tables import Table, changed
-from controller.core.touched import Touched
-from controller.db import berths, families, generations
-from controller.db.base import Base, now
+from controller.core.persistent_map import Table, changed
+from controller.db import announce_permits, families, generations
+from controller.db.base import Base
 from controller.db.cloudlets import CloudletRow
 from controller.db.endpoints import EndpointRow, lock
 from controller.db.leases import LeaseRow
 from controller.db.members import MemberRow
 from controller.db.pairs import PairRow
-from controller.db.statics import StaticRow
+from controller.db.static_hosts import StaticRow
 from controller.db.vcps import VcpRow
 from controller.wire.flavours import Flavour
 
@@ -32,7 +33,7 @@ async def load(session: AsyncSession) -> Intent:
         endpoints=await _endpoints(session, None),
         vcps=await _vcps(session, None),
         families=await families.load(session),
-        berths=await berths.load(session),
+        berths=await announce_permits.load(session),
     )
 
 
@@ -78,7 +79,7 @@ async def _vcps(session: AsyncSession, names: Names) -> dict[str, Vcp]:
 async def _berths(session: AsyncSession, names: frozenset[str]) -> dict[str, Berth]:
     found: dict[str, Berth] = {}
     for some in _some(names):
-        found |= await berths.some(session, some)
+        found |= await announce_permits.some(session, some)
     return found
 
 
@@ -108,7 +109,7 @@ async def save(session: AsyncSession, old: Intent, new: Intent) -> None:
         if name in new.vcps:
             await _save_vcp(session, old.vcps.get(name), new.vcps[name], new.generation)
     await families.save(session, old.families, new.families)
-    await berths.save(session, old.berths, new.berths)
+    await announce_permits.save(session, old.berths, new.berths)
 
 
 async def _save_consents(session: AsyncSession, old: Intent, new: Intent) -> None:

@@ -8,8 +8,9 @@ from sqlalchemy import JSON, ColumnElement, ForeignKey, String, UniqueConstraint
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
+from controller.core.clock import now
 from controller.core.saga import Note, Phase, Saga, Step, dump, load
-from controller.db.base import NAME, NUMBER, Base, Time, now
+from controller.db.base import NAME, NUMBER, Base, Time
 
 
 class MoveRow(Base):

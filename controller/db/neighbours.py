@@ -23,8 +23,9 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
+from controller.core.clock import now
 from controller.core.neighbour_reports import Current, Pair
-from controller.db.base import NAME, Base, Time, now
+from controller.db.base import NAME, Base, Time
 
 
 class NeighbourRow(Base):

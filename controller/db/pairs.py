@@ -25,8 +25,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.core.blocks import SIZE
+from controller.core.clock import now
 from controller.db import blocks, devices
-from controller.db.base import NAME, NUMBER, Base, Time, now
+from controller.db.base import NAME, NUMBER, Base, Time
 from controller.db.leases import LeaseRow
 
 

@@ -9,7 +9,8 @@ from sqlalchemy import JSON, Text, cast, delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import NAME, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NAME, Base, Time
 from controller.wire.platforms import Platform
 
 

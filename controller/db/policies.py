@@ -8,7 +8,8 @@ from sqlalchemy import JSON, String, Text, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import NUMBER, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NUMBER, Base, Time
 
 _ROLLBACK = re.compile(r"rollback to revision (\d+)")
 

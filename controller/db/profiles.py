@@ -6,8 +6,9 @@ from sqlalchemy import BigInteger, and_, delete, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
+from controller.core.clock import now
 from controller.core.profiles import ENOUGH
-from controller.db.base import NAME, NUMBER, Base, Time, now
+from controller.db.base import NAME, NUMBER, Base, Time
 
 KEPT = 50_000
 """How many of the latest moves are kept."""

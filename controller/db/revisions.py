@@ -5,8 +5,8 @@ from sqlalchemy import JSON, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.core import touched as core
-from controller.core.touched import Touched
+from controller.core import changed_names as core
+from controller.core.changed_names import Touched
 from controller.db.base import NUMBER, Base
 
 KEPT = 1000

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from alembic.migration import MigrationContext
 from sqlalchemy.exc import SQLAlchemyError
 
+from controller.core.clock import now
+from controller.core.unavailable import Unavailable
 from controller.db import certificates
-from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.schema import head
-from controller.db.trouble import Unavailable
 from controller.trust.ceremony import Held, NotMade
 
 _UNASKED = "whether certificates of the authority of before are in use cannot be told"

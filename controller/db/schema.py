@@ -11,10 +11,10 @@ from sqlalchemy import Connection, MetaData
 
 import migrations
 from controller.db import (
-    attendance,
+    agent_presence,
+    announce_permits,
     audit,
     bandwidths,
-    berths,
     blocks,
     certificates,
     claims,
@@ -43,7 +43,7 @@ from controller.db import (
     routeservers,
     session_keys,
     sightings,
-    statics,
+    static_hosts,
     tokens,
     tunnels,
     usage,
@@ -76,11 +76,11 @@ TABLES = (
     session_keys,
     claims,
     usage,
-    statics,
+    static_hosts,
     families,
     revisions,
     replicas,
-    attendance,
+    agent_presence,
     vms,
     moves,
     profiles,
@@ -91,7 +91,7 @@ TABLES = (
     certificates,
     tunnels,
     filters,
-    berths,
+    announce_permits,
 )
 
 metadata: MetaData = Base.metadata

@@ -6,7 +6,8 @@ from sqlalchemy import CheckConstraint, String, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.db.base import NAME, Base, Time, now
+from controller.core.clock import now
+from controller.db.base import NAME, Base, Time
 
 
 class VcpRow(Base):

@@ -8,8 +8,9 @@ from sqlalchemy import JSON, BigInteger, CheckConstraint, ForeignKey, String, fu
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
+from controller.core.clock import now
 from controller.core.cpu_choice import BY_POLICY
-from controller.db.base import NAME, Base, Time, now
+from controller.db.base import NAME, Base, Time
 from controller.db.endpoints import EndpointRow
 from controller.db.moves import MoveRow
 from controller.wire.machines import Machine

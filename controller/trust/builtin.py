@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from controller.db.base import now
+from controller.core.clock import now
 from controller.settings import BadSettings
 from controller.trust import x509
 from controller.trust.authority import AuthorityAway, Issued, Revoked

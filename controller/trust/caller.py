@@ -11,7 +11,7 @@ import os
 import ssl
 from collections.abc import Awaitable, Callable
 
-from controller.db.trouble import Unavailable
+from controller.core.unavailable import Unavailable
 from controller.trust.authority import Authority, AuthorityAway
 from controller.wire.certificates import Revocations
 

@@ -21,7 +21,7 @@ RETRY = 10.0
 """Seconds after which an authority that is away is asked again."""
 
 NO_CHECK_TIME = 0x200000
-"""X509_V_FLAG_NO_CHECK_TIME: whose certificate has expired is told so in words (`controller/proofs.py`)."""
+"""X509_V_FLAG_NO_CHECK_TIME: `controller/identity/credential_proofs.py` refuses an expired certificate, in words."""
 
 
 class Listener:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from controller.core.proofs import Peer
+from controller.core.credential_proofs import Peer
 from controller.trust.authority import Issued, Revoked
 from controller.wire.certificates import CONTROLLER
 

@@ -10,7 +10,7 @@ from datetime import datetime
 import httpx
 
 from controller.core.saga.steps import FORWARD, Step, before
-from controller.machine_reports import NEWS
+from controller.migration.machine_reports import NEWS
 from lab.errors import LabError
 from lab.faults import census
 from lab.faults.bed import DATABASE, Bed

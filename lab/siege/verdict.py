@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from controller.neighbours import PAUSE
+from controller.agents.neighbours import PAUSE
 from lab.siege.figures import Figures
 
 ANSWER = 1.0

@@ -16,10 +16,10 @@ from typing import Any
 import httpx
 from starlette.types import Receive, Scope, Send
 
-from controller import acting
-from controller.api.audited import Audited
-from controller.app import create_app
+from controller.api.middleware.audit import Audited
+from controller.auth import audit_context
 from controller.db.engine import Database
+from controller.server.app import create_app
 from controller.settings import Settings
 from tests.unit.controller.fake_routeserver import serving
 
@@ -43,7 +43,7 @@ async def measure(url: str, database: Database, requests: int) -> dict[str, list
         for number in range(2 * requests // BLOCK):
             kind = ("audited", "unaudited")[number % 2]
             Audited.__call__ = audited if kind == "audited" else unaudited  # type: ignore[method-assign]
-            database.watch = acting.watch if kind == "audited" else lambda session: None
+            database.watch = audit_context.watch if kind == "audited" else lambda session: None
             for turn in range(BLOCK // 2):
                 name = f"p{number}-{turn}"
                 for method, path, body in (("POST", "/vcps", {"name": name}), ("DELETE", f"/vcps/{name}", None)):

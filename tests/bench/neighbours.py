@@ -24,7 +24,7 @@ from typing import Any
 
 import httpx
 
-from controller import neighbour_history
+from controller.agents import neighbour_history
 from controller.core.neighbour_history import HOUR, ROUND, Summary, start
 from controller.core.neighbour_reports import Reporter
 from controller.db import neighbour_history as history_table

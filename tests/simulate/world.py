@@ -12,12 +12,12 @@ from typing import Any
 import httpx
 from sqlalchemy import func, insert, select, text
 
-from controller.app import create_app
 from controller.core.addresses import AddressPlan
 from controller.core.blocks import SIZE
+from controller.core.clock import now
 from controller.core.intent import Intent
 from controller.db import generations, intents
-from controller.db.base import Base, now
+from controller.db.base import Base
 from controller.db.blocks import BlockRow
 from controller.db.delegations import DelegationRow
 from controller.db.devices import ClientRow, DeviceRow
@@ -27,6 +27,7 @@ from controller.db.leases import LeaseRow
 from controller.db.pairs import PairRow
 from controller.db.schema import upgrade
 from controller.region import Region
+from controller.server.app import create_app
 from controller.settings import Settings
 from tests.postgres import Cluster
 from tests.simulate.towns import DEVICES, incarnation, mac_of, name, prefix

@@ -1,6 +1,6 @@
 """Tests of decisions on moves: everything that they need is in the test and in the policy."""
 
-from controller.core.moves import Prospect, Relation, decide
+from controller.core.follow_policy import Prospect, Relation, decide
 from controller.core.policy.model import Migration
 from controller.core.policy.promises import MoveProfile, MoveTest
 from controller.core.prediction import Forecast, Load, Path, forecast

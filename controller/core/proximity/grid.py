@@ -7,8 +7,8 @@ towards the poles. The cells know nothing of policy: another coverage asks for m
 from collections.abc import Iterable, Iterator, Mapping
 from math import asin, ceil, cos, degrees, floor, radians, sin
 
+from controller.core.persistent_map import Table
 from controller.core.proximity.geodesic import LEAST_RADIUS, Place
-from controller.core.tables import Table
 
 ROWS = 18_000
 """From the south pole to the north pole."""

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from controller.core.blocks import SIZE
-from controller.db.base import now
+from controller.core.clock import now
 from controller.db.engine import Database
 from controller.db.leases import LeaseRow
 from controller.db.pairs import PairRow

@@ -13,11 +13,11 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from controller.app import create_app
-from controller.connections import Connections
 from controller.db.engine import Database
 from controller.db.schema import upgrade
 from controller.region import Region
+from controller.server.app import create_app
+from controller.server.connections import Connections
 from controller.settings import RouteServerSettings, Settings
 from lab.patience import eventually as eventually
 from tests.postgres import Cluster

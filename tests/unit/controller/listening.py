@@ -11,12 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
-from controller import sockets
-from controller.app import create_app
 from controller.core.intent import Cloudlet, State
 from controller.core.tokens import digest
 from controller.region import Region
-from controller.serving import limits, server
+from controller.server import sockets
+from controller.server.app import create_app
+from controller.server.serving import limits, server
 from controller.settings import Settings
 from controller.wire.flavours import Flavour
 

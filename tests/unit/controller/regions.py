@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 from controller.core import edits, machines
-from controller.core.berths import berth
+from controller.core.announce_permits import berth
 from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
 from controller.core.refusals import Refused
 from controller.wire.flavours import Flavour

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from sqlalchemy import text
 
+from controller.core.unavailable import Unavailable
 from controller.db import drivers, events
 from controller.db.engine import Database, Lock, alone
-from controller.db.trouble import Unavailable
 from lab.patience import eventually
 from tests.postgres import Cluster
 from tests.unit.controller.conftest import Controller, Start, migrate, problem

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from controller import region, sockets
-from controller.serving import Ended, serve
+from controller import region
+from controller.server import sockets
+from controller.server.serving import Ended, serve
 from controller.settings import Settings
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controller.app import create_app
+from controller.server.app import create_app
 from controller.settings import Settings
 
 Schema = dict[str, Any]

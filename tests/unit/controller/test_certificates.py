@@ -12,10 +12,10 @@ import httpx
 import pytest
 from cryptography import x509
 
-from controller import certificates, revocations
+from controller.core.clock import now
 from controller.core.refusals import Refused
 from controller.db import certificates as table
-from controller.db.base import now
+from controller.identity import certificates, revocations
 from controller.trust import builtin, ceremony
 from lab.patience import eventually
 from tests.unit.controller.conftest import Controller, Start, problem
@@ -247,7 +247,7 @@ async def test_who_asks_for_too_many_is_refused(controller: Controller, monkeypa
 async def test_what_has_expired(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
     credential = (await enrolled(controller))["credential"]
     (item,) = (await controller.get("/certificates"))["items"]
-    for module in ("controller.api.certificates", "controller.certificates"):
+    for module in ("controller.api.certificates", "controller.identity.certificates"):
         monkeypatch.setattr(f"{module}.now", lambda: now() + timedelta(days=1, seconds=1))
     assert await listed(controller) == [("c1", "expired", None)]
     await controller.refused(409, f"/certificates/{item['serial']}/revoke", {}, None, "it expired at")

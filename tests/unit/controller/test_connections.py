@@ -1,5 +1,5 @@
 """A connection that has ended costs nothing: it is freed at once, and does not wait for the collector of cycles, which
-looks seldom at what is old (`controller.serving.COLLECT`)."""
+looks seldom at what is old (`controller.server.serving.COLLECT`)."""
 
 import asyncio
 import gc
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.connections import _Connection
-from controller.db.base import now
+from controller.core.clock import now
+from controller.server.connections import _Connection
 from controller.trust import ceremony
 from lab.patience import eventually
 from tests.unit.controller.listening import BEARER, Listen, Listening

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from controller import statics
-from controller.db.base import now
+from controller.core.clock import now
+from controller.leases import static_hosts
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.policies import done
 from tests.unit.controller.test_delegations import Ledger, held, ledger, mac
@@ -52,7 +52,7 @@ async def test_it_is_given_out_again_after_its_time(
     await ledger.say(declined=[declined(0, 1)])
     await controller.region.statics.sweep()
     assert await found(controller)
-    monkeypatch.setattr(statics, "now", lambda: now() + timedelta(hours=2))
+    monkeypatch.setattr(static_hosts, "now", lambda: now() + timedelta(hours=2))
     await controller.region.statics.sweep()
     assert await found(controller) == []
     assert (await ledger.say())["without"] == []

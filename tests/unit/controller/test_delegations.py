@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from controller import delegations as work
 from controller.core.blocks import SIZE
+from controller.core.clock import now
 from controller.db import blocks
-from controller.db.base import now
+from controller.leases import delegations as work
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.fake_agent import FakeAgent
 

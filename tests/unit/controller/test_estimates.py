@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.core.estimates import BANDWIDTH, DIRTY_RATE, DISK, Facts, Profile, estimate
-from controller.core.moves import Course, Relation, decide
+from controller.core.follow_policy import Course, Relation, decide
 from controller.core.policy.model import Migration
 from controller.core.prediction import BUFFER_MS
 from controller.core.profiles import Past

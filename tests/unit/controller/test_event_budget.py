@@ -14,7 +14,7 @@ from controller.core.event_budget import HELD, KIND_BURST, WIDE, WIDE_BURST, Eve
 from controller.core.event_data import FOREIGN, capped
 from controller.db import events
 from controller.db.engine import Database
-from controller.routeservers import ServerEvent
+from controller.runtime.event_log import ServerEvent
 from tests.kernels import kernel
 from tests.unit.controller.conftest import Controller
 

@@ -5,9 +5,9 @@ from typing import get_args
 
 from hypothesis import given
 
+from controller.agents.impostors import EVENTS
 from controller.core.filters import concerned, filters, pools
 from controller.core.intent import Intent
-from controller.impostors import EVENTS
 from controller.wire.access import Access, Impostor
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.fake_agent import FakeAgent

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from controller.api.forms import FORMS
-from controller.app import create_app
 from controller.core.macs import mac_of
+from controller.server.app import create_app
 from controller.settings import Settings
 from controller.wire.sizes import Size, short
 from tests.unit.controller.conftest import Controller

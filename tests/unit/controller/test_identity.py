@@ -15,7 +15,7 @@ from agents.controller import Controller as Door
 from agents.enrolment import credential
 from agents.identity import Identity, identity, x509
 from agents.state import State
-from controller.db.base import now
+from controller.core.clock import now
 from controller.trust import ceremony
 from controller.trust.builtin import BuiltIn
 from controller.wire.certificates import Certified, Revocations

@@ -11,8 +11,8 @@ from controller.core.affected import concerned
 from controller.core.desired import Fabric, desired, tunnels
 from controller.core.intent import Intent
 from controller.core.lookups import LOOKUPS
+from controller.core.persistent_map import Table
 from controller.core.rulesets import apply, operations, rule_set
-from controller.core.tables import Table
 from controller.wire.desired import Desired, Speaker
 from tests.unit.controller.regions import STEPS, founded, step
 

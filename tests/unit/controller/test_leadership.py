@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from controller import leadership, replicas
-from controller.bell import Bell
 from controller.db.engine import Database
-from controller.db.line import Line
-from controller.leadership import Leadership, clock
-from controller.replicas import Replicas
+from controller.db.notify_connection import Line
+from controller.replication import leadership, replicas
+from controller.replication.leadership import Leadership, clock
+from controller.replication.replicas import Replicas
+from controller.runtime.wakeup import Bell
 from lab.patience import eventually
 from tests.postgres import Cluster
 from tests.unit.controller.conftest import migrate

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from controller import leases as work
 from controller.core.addresses import AddressPlan
-from controller.db.base import now
+from controller.core.clock import now
+from controller.leases import leases as work
 from tests.unit.controller.conftest import Controller, Start, problem
 
 

@@ -15,9 +15,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import ArgumentError
 
+from controller.core.unavailable import Unavailable
 from controller.db import libpq
 from controller.db.engine import Database
-from controller.db.trouble import Unavailable, trouble
+from controller.db.errors import trouble
 from tests.postgres import OWNER, Cluster
 
 

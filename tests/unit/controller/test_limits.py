@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from controller.api import paced
-from controller.db.base import now
+from controller.api.middleware import rate_limit
+from controller.core.clock import now
 from controller.trust import ceremony
 from tests.unit.controller.conftest import problem
 from tests.unit.controller.listening import AGENT, BEARER, JSON, OPERATOR, Listen
@@ -155,7 +155,7 @@ async def test_a_large_body_costs_as_much_as_many_requests(listen: Listen) -> No
 async def test_strangers_are_not_in_the_way_of_a_token_that_is_looked_up_again(
     listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paced, "REMEMBERED", -1.0)
+    monkeypatch.setattr(rate_limit, "REMEMBERED", -1.0)
     async with listen(stranger_rate=0.1) as controller:
         get = controller.http.get
         assert (await get("/api/v1/vcps", headers=OPERATOR)).status_code == 200

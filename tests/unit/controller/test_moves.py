@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.core.moves import Course, Prospect, Relation, decide
+from controller.core.follow_policy import Course, Prospect, Relation, decide
 from controller.core.policy.model import Migration
 
 POSSIBLE, STALE, NOT = Relation.POSSIBLE, Relation.STALE, Relation.NOT

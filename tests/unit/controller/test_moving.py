@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from controller.core.clock import now
 from controller.core.sightings import Place
 from controller.db import moves as table
 from controller.db import sightings
-from controller.db.base import now
 from tests.unit.controller.conftest import Controller, Start, problem
 from tests.unit.controller.fake_mover import Condition, Mover, running, settled
 from tests.unit.controller.fake_routeserver import FakeRouteServer

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from controller.app import create_app
-from controller.db.base import now
+from controller.core.clock import now
 from controller.db.certificates import CertificateRow
 from controller.db.decisions import DecisionRow
 from controller.db.names import remembered
+from controller.server.app import create_app
 from controller.settings import Settings
 from controller.wire.names import NAME_PATTERN
 from tests.unit.controller.conftest import Controller, problem

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.core.clock import now
 from controller.core.neighbour_arrivals import MOST_AT_ONCE, OVERDUE, Arrival, Arrivals
-from controller.db.base import now
 from controller.wire.neighbours import Measurement, NeighbourReport
 
 ROUND = Measurement(number=1, neighbour="c9", age=0, method="icmp", sent=1, received=0)

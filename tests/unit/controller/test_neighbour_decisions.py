@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.agents.neighbours import _sentence
 from controller.core import bandwidths, neighbour_history
 from controller.core.intent import Intent, State
 from controller.core.neighbour_history import DAY, HOUR, ROUND, Summary, kept, rolled, start
 from controller.core.neighbour_reports import Intake
 from controller.core.neighbours import Standing, candidates, concerned, judge, lifetime, report_seconds
 from controller.core.policy.model import Neighbours
-from controller.neighbours import _sentence
 from controller.wire.neighbours import Measurement, NeighbourReport
 from tests.unit.controller.regions import STEPS, founded, step
 

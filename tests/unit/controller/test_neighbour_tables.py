@@ -4,13 +4,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from controller.changes.policies import Policies
 from controller.core import edits
+from controller.core.clock import now
 from controller.core.membership import settled
 from controller.core.policy.model import PolicyVcp, Rules
 from controller.db import neighbours
-from controller.db.base import now
 from controller.db.neighbours import NeighbourRow
-from controller.policies import Policies
 from tests.unit.controller.conftest import Controller
 from tests.unit.policy.regions import cloudlet, region
 

@@ -7,12 +7,12 @@ from typing import Any
 import httpx
 import pytest
 
-from controller import neighbour_history as rolling
-from controller import neighbours as work
+from controller.agents import neighbour_history as rolling
+from controller.agents import neighbours as work
+from controller.core.clock import now
 from controller.core.event_budget import KIND_BURST
 from controller.core.neighbour_history import HOUR, LATE, start
 from controller.db import bandwidths, neighbours
-from controller.db.base import now
 from controller.db.neighbour_history import NeighbourHistoryRow
 from lab.patience import eventually
 from tests.unit.controller.conftest import Controller, Start, problem

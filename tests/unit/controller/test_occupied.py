@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.core.occupied import Lans, Vteps
+from controller.core.persistent_map import Table
 from controller.core.refusals import Refused
 from controller.core.sites import MAX_SITE, MAX_SITE_OF_LONG_ASN, Sites
-from controller.core.tables import Table
 from controller.wire.flavours import Flavour
 
 addresses = st.builds(

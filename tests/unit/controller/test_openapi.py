@@ -19,10 +19,10 @@ from schemathesis.core.result import Ok
 from schemathesis.specs.openapi import checks as openapi_checks
 
 from controller.api.access import TRUSTED
-from controller.app import create_app
+from controller.core.clock import now
 from controller.core.intent import Cloudlet, State
 from controller.core.tokens import digest
-from controller.db.base import now
+from controller.server.app import create_app
 from controller.settings import Settings
 from controller.trust import ceremony
 from controller.wire.flavours import Flavour

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from controller import journal, propagation
 from controller.core.restored import claim, given_back
 from controller.core.rulesets import rule_set
+from controller.routeservers import sync
+from controller.runtime import event_log
 from controller.wire.rulesets import Endpoint, Peer, RuleSet, Vcp
 from lab.patience import eventually
 from tests.unit.controller.conftest import Controller, Start
@@ -25,14 +26,14 @@ async def error(controller: Controller, server: int) -> str:
 
 async def texts(controller: Controller, kind: str, *, some: bool = True) -> list[str]:
     """The events of a kind; waits until there are any, if there are to be."""
-    await asyncio.sleep(4 * journal.PAUSE)  # events are written down in batches
+    await asyncio.sleep(4 * event_log.PAUSE)  # events are written down in batches
     async with asyncio.timeout(5):
         while True:
             items = (await controller.get("/events", limit=1000))["items"]
             found = [e["text"] for e in items if e["type"] == kind]
             if found or not some:
                 return found
-            await asyncio.sleep(journal.PAUSE)
+            await asyncio.sleep(event_log.PAUSE)
 
 
 async def left_since_the_copy(start: Start, one: FakeRouteServer, two: FakeRouteServer, copies: Copies) -> None:
@@ -103,7 +104,7 @@ async def test_an_operator_may_overtake(start: Start, copies: Copies) -> None:
 async def test_what_others_put_in_force_is_noticed(
     controller: Controller, route_server: FakeRouteServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(propagation, "HEARTBEAT", 0.05)
+    monkeypatch.setattr(sync, "HEARTBEAT", 0.05)
     await controller.cloudlet("c1", 1)
     await eventually(lambda: route_server.rules.generation == controller.region.intent.generation)
     await eventually(lambda: route_server.beats > 3)
@@ -117,7 +118,7 @@ async def test_what_others_put_in_force_is_noticed(
 async def test_a_trial_by_hand_is_let_run_until_there_is_a_change(
     controller: Controller, route_server: FakeRouteServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(propagation, "HEARTBEAT", 0.05)
+    monkeypatch.setattr(sync, "HEARTBEAT", 0.05)
     await controller.cloudlet("c1", 1)
     await eventually(lambda: route_server.rules.generation == controller.region.intent.generation)
     had = route_server.rules
@@ -137,7 +138,7 @@ async def test_a_trial_by_hand_is_let_run_until_there_is_a_change(
 async def test_a_heartbeat_that_meets_a_change_is_not_taken_for_a_difference(
     controller: Controller, route_server: FakeRouteServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(propagation, "HEARTBEAT", 0.002)
+    monkeypatch.setattr(sync, "HEARTBEAT", 0.002)
     await controller.cloudlet("c1", 1)
     await asyncio.gather(*(controller.post("/vcps", {"name": f"p{i}"}) for i in range(30)))
     assert controller.region.changes.route_servers[0].reachable

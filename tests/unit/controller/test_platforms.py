@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from controller import machine_reports
+from controller.migration import machine_reports
 from controller.wire.machines import Machine
 from controller.wire.moves import MoveReport, Order, Orders, Target
 from controller.wire.platforms import Platform
 from tests.unit.controller.conftest import Controller, problem
-from tests.unit.controller.test_deciding import Starts, add, bandwidth, neighbour, ready
+from tests.unit.controller.test_follow_device import Starts, add, bandwidth, neighbour, ready
 from tests.unit.controller.test_moving import town
 
 FILES = {"debian/kernel": "a" * 64, "debian/disk.qcow2": "b" * 64}

@@ -12,8 +12,8 @@ from sqlalchemy.pool import QueuePool
 
 from controller.api.applying import Application, Look
 from controller.core import lease_hits, policies
+from controller.core.clock import now
 from controller.db import pairs
-from controller.db.base import now
 from controller.db.engine import Database
 from controller.db.leases import LeaseRow
 from controller.db.policies import PolicyRow
@@ -272,7 +272,7 @@ async def test_removing_a_cloudlet_splits_a_pool_and_the_rehearsal_says_so(regio
 
 
 async def test_drift_begins_and_ends(region: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("controller.drift.PAUSE", 0.01)
+    monkeypatch.setattr("controller.changes.drift.PAUSE", 0.01)
     await done(region, "apply", ONE)
     await region.delete("/vcps/blue/members/c1-lan")
     found = await region.get("/policy/drift")

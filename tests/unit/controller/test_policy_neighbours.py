@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
-from controller.db.base import now
+from controller.core.clock import now
 from controller.db.neighbours import NeighbourRow
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.policies import HEAD, ask, done, pool

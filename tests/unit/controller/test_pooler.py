@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from controller.core.unavailable import Unavailable
 from controller.db import schema
 from controller.db.engine import Database
-from controller.db.trouble import Unavailable
 from tests.pgbouncer import SETTINGS, pooler
 from tests.postgres import OWNER, Cluster
 from tests.unit.controller.test_main import run

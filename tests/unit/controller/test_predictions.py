@@ -6,18 +6,18 @@ from statistics import median
 import pytest
 from sqlalchemy import update
 
+from controller.core.clock import now
 from controller.core.estimates import BANDWIDTH
 from controller.core.prediction import Load, Path, forecast
 from controller.db import profiles
 from controller.db import vms as table
-from controller.db.base import now
 from controller.db.neighbours import NeighbourRow
 from controller.db.profiles import ProfileRow
-from controller.deciding import consider, note
-from controller.predictions import learn
+from controller.migration.follow_device import consider, note
+from controller.migration.predictions import learn
 from controller.wire.moves import Figures
 from tests.unit.controller.conftest import Controller, problem
-from tests.unit.controller.test_deciding import MB, Starts, add, bandwidth, neighbour, ready
+from tests.unit.controller.test_follow_device import MB, Starts, add, bandwidth, neighbour, ready
 
 
 async def test_a_prediction_says_where_its_figures_come_from(controller: Controller) -> None:

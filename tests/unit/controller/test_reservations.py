@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from controller import leases, reservations
-from controller.db.base import now
+from controller.core.clock import now
+from controller.leases import leases, reservations
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.test_leases import lan, mac
 

@@ -15,8 +15,8 @@ from agents.controller import ControllerAway
 from agents.identity import identity as agents_identity
 from agents.identity import tls, x509
 from agents.ipsec import credentials
-from controller import revocations
-from controller.db.base import now
+from controller.core.clock import now
+from controller.identity import revocations
 from controller.trust import ceremony
 from controller.trust.builtin import BuiltIn
 from controller.trust.ceremony import NotMade

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from controller.app import create_app
+from controller.server.app import create_app
 from controller.settings import Settings
 
 ADMIN, ROUTE_SERVERS = "the-secret-of-administrators", "the-secret-of-route-servers"

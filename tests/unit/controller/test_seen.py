@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from sqlalchemy import select, update
 
+from controller.core.clock import now
 from controller.db import cloudlets
-from controller.db.base import now
 from controller.db.cloudlets import CloudletRow
 from controller.db.engine import Database
 

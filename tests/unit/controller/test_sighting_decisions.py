@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from controller.core.intent import Intent
 from controller.core.inventory import Cloudlet, Endpoint, State, Vcp
+from controller.core.sighting_evidence import Lease, Witnesses, Worth, follows, gateway_macs
 from controller.core.sightings import CALM, MOST, Place, hold, see, settle, settles_at, turns
-from controller.core.witnesses import Lease, Witnesses, Worth, follows, gateway_macs
 from controller.wire.flavours import Flavour
 from controller.wire.sightings import Sighting
 

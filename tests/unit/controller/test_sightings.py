@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from controller import sightings as work
 from controller.db.engine import Database
 from controller.db.vms import VmRow
-from controller.deciding import Deciding
+from controller.migration import sightings as work
+from controller.migration.follow_device import Deciding
 from controller.wire.desired import gateway_mac
 from lab.patience import eventually
 from tests.unit.controller.conftest import Controller, Start, problem

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text, update
 
-from controller.api import bodies, idempotent
+from controller.api.middleware import body_limits
 from controller.db import idempotency
 from controller.db.base import Base
 from controller.db.idempotency import IdempotencyRow
@@ -50,7 +50,7 @@ async def test_a_path_that_is_none_leaves_nothing_behind(listen: Listen) -> None
 
 async def test_a_stranger_s_body_is_not_looked_at(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
-    monkeypatch.setattr(bodies, "unfit", lambda body: looked.append(len(body)))
+    monkeypatch.setattr(body_limits, "unfit", lambda body: looked.append(len(body)))
     async with listen() as controller:
         for path in ("/api/v1/vcps", "/api/v1/agent/reports", "/api/v1/policy/check", "/none"):
             for who in ({}, GUESS):
@@ -88,7 +88,7 @@ async def keep(controller: Controller, keys: int, prefix: str) -> None:
 async def test_each_caller_has_a_share_of_what_is_kept(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
     """The latest stay; those of others, and what is under way, are not touched."""
     monkeypatch.setattr(idempotency, "MOST", 4)
-    monkeypatch.setattr(idempotent, "PRUNED", 5)
+    monkeypatch.setattr(idempotency, "PRUNED", 5)
     database = controller.region.database
     async with database.write() as session:
         idempotency.begin(session, "under-way", "r", "gone", "another")

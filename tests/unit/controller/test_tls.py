@@ -14,10 +14,10 @@ from agents.controller import ControllerRefused
 from agents.enrolment import EnrolmentError
 from agents.identity import Identity
 from agents.identity import x509 as agents_x509
-from controller import proofs
 from controller.cli.client import Client
 from controller.cli.failures import Refused, Unreachable, WrongUsage
-from controller.db.base import now
+from controller.core.clock import now
+from controller.identity import credential_proofs
 from controller.trust import builtin, ceremony, listener
 from controller.wire.certificates import CertificateRequest
 from lab.patience import eventually
@@ -50,7 +50,7 @@ async def test_a_connection_outlives_its_certificate_if_there_is_another(
         monkeypatch.setattr(builtin, "now", lambda: now() + timedelta(minutes=40))
         csr = agents_x509.request((tmp_path / "c1/identity/key.pem").read_text(), "c1")
         site.identity.take(await site.door.certificate(CertificateRequest(csr=csr)))
-        monkeypatch.setattr(proofs, "now", lambda: now() + timedelta(minutes=70))
+        monkeypatch.setattr(credential_proofs, "now", lambda: now() + timedelta(minutes=70))
         controller.region.agents.wake_all()
         await works(site.door)
         await asyncio.sleep(0.3)

@@ -15,9 +15,9 @@ from agents.controller import ControllerAway, ControllerRefused
 from agents.enrolment import EnrolmentError
 from agents.identity import Identity, tls
 from agents.identity import x509 as agents_x509
-from controller import proofs
 from controller.core import tokens
-from controller.db.base import now
+from controller.core.clock import now
+from controller.identity import credential_proofs
 from controller.trust import ceremony
 from controller.trust.builtin import BuiltIn
 from controller.wire.certificates import CONTROLLER, CertificateRequest
@@ -46,7 +46,7 @@ async def test_a_credential_is_good_with_its_cloudlets_certificate_alone(
     ):
         before = (await controller.get("/certificates", cloudlet="c1"))["items"]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("controller.certificates.AGAIN", timedelta())
+            patch.setattr("controller.identity.certificates.AGAIN", timedelta())
             with pytest.raises(ControllerRefused, match=r"not for the key|had a certificate"):
                 await stolen.certificate(CertificateRequest(csr=csr))
         assert (await controller.get("/certificates", cloudlet="c1"))["items"] == before
@@ -78,7 +78,7 @@ async def test_an_old_certificate_does_not_open_a_new_enrolment(site: Site, cont
     thief.use(before)
     await refused(thief, "not valid")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("controller.core.proofs.lacking", lambda *args, **more: None)
+        patch.setattr("controller.core.credential_proofs.lacking", lambda *args, **more: None)
         await refused(thief, "not valid")
         thief.use(site.credential)
         await refused(thief, "certificate of c1 was revoked at")
@@ -109,7 +109,7 @@ async def test_an_expired_certificate_opens_nothing(
     async with start(authority=directory, agent_listen="127.0.0.1:0", certificate_seconds=3600) as controller:
         site = await Site(controller, await controller.over_tls(), tmp_path / "c1").enrol()
         following = await site.follow()
-        monkeypatch.setattr(proofs, "now", lambda: now() + timedelta(hours=2))
+        monkeypatch.setattr(credential_proofs, "now", lambda: now() + timedelta(hours=2))
         later = await site.open()
         Identity("c1", later, tmp_path / "c1/identity")
         later.use(site.credential)

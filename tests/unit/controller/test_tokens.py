@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select, text
 
-from controller import tokens
 from controller.api import streams
-from controller.app import create_app
+from controller.auth import tokens
+from controller.core.clock import now
 from controller.core.roles import TABLE, Role, lacking, looks
-from controller.db.base import now
 from controller.db.tokens import TokenRow
+from controller.server.app import create_app
 from controller.settings import Settings
 from tests.unit.controller.conftest import PLAIN, Controller, Start, problem
 

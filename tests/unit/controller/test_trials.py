@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from controller import propagation
 from controller.core.rulesets import rule_set
+from controller.routeservers import sync
 from lab.patience import eventually
 from tests.unit.controller.conftest import Controller, Start, problem
 from tests.unit.controller.fake_routeserver import FakeRouteServer, fake_route_server
@@ -177,8 +177,8 @@ async def test_agents_follow_a_rollback(controller: Controller) -> None:
 async def test_whatever_happens_they_agree_in_the_end(start: Start, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Trials that are confirmed, rolled back or forgotten, while route servers go, come back and run out of patience,
     and the controller starts anew. Nothing that was not confirmed is there in the end, and all that was, is."""
-    monkeypatch.setattr(propagation, "RETRY", 0.01)
-    monkeypatch.setattr(propagation, "HEARTBEAT", 0.02)
+    monkeypatch.setattr(sync, "RETRY", 0.01)
+    monkeypatch.setattr(sync, "HEARTBEAT", 0.02)
     chance = random.Random(seed)
     settled: set[str] = set()
     async with fake_route_server("rs1") as one, fake_route_server("rs2") as two:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller import tunnels as work
+from controller.agents import tunnels as work
 from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
 from controller.core.tunnels import ALARM, Word, pair, peers, turns
 from controller.db import tunnels as tunnel_table

@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.turns import Turns
+from controller.runtime.turns import Turns
 
 
 async def _orders(keys: list[str]) -> list[tuple[int, str]]:

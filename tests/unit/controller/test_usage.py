@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller import usage as work
+from controller.core.clock import now as real
 from controller.core.usage import Peak, Usage, filling, forecast
-from controller.db.base import now as real
-from controller.usage import Stocks
+from controller.leases import usage as work
+from controller.leases.usage import Stocks
 from tests.unit.controller.conftest import Controller
 from tests.unit.controller.test_leases import lan, mac
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from controller import machine_reports
 from controller.core.understood import understood
+from controller.migration import machine_reports
 from controller.wire.machines import Machine, MachineState
 from controller.wire.moves import Act, MoveReport, Order
 from controller.wire.platforms import CpuModel, Platform

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller import machine_reports
+from controller.core.clock import now
 from controller.core.machines import mac
 from controller.core.macs import mac_of
 from controller.db import vms as table
-from controller.db.base import now
 from controller.db.moves import MoveRow
+from controller.migration import machine_reports
 from controller.wire.machines import MachineState
 from controller.wire.moves import MoveReport, Progress
 from controller.wire.names import MAC_PATTERN

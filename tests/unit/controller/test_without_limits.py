@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from controller.api import bodies, heads
+from controller.api.middleware import body_limits, request_head
 from tests.unit.controller.listening import AGENT, BEARER, JSON, OPERATOR, Listen
 from tests.unit.controller.test_limits import BOMBS, PATHS, head
 
@@ -39,7 +39,7 @@ async def test_guesses_and_calls_have_no_end(listen: Listen) -> None:
 
 
 async def test_what_is_large_is_read(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "MAX_BODY", 2**30)
+    monkeypatch.setattr(body_limits, "MAX_BODY", 2**30)
     async with listen(**NONE) as controller:
         large = b'{"name": "blue", "description": "' + b"#" * (512 * 1024) + b'"}'
         answer = await controller.http.post("/api/v1/vcps", content=large, headers=OPERATOR | JSON)
@@ -49,7 +49,7 @@ async def test_what_is_large_is_read(listen: Listen, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("bomb", ["arrays that end", "objects", "negative", "UTF-16"])
 async def test_bombs_are_read(listen: Listen, monkeypatch: pytest.MonkeyPatch, bomb: str) -> None:
     """By Python's reader of JSON, which does what it can."""
-    monkeypatch.setattr(bodies, "unfit", lambda _body: None)
+    monkeypatch.setattr(body_limits, "unfit", lambda _body: None)
     value = BOMBS[bomb]
     whole = value if isinstance(value, bytes) else f'{{"name": "blue", "description": {value}}}'.encode()
     async with listen(**NONE) as controller:
@@ -58,7 +58,7 @@ async def test_bombs_are_read(listen: Listen, monkeypatch: pytest.MonkeyPatch, b
 
 
 async def test_paths_with_two_meanings_are_followed(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heads, "_path", lambda _path: None)
+    monkeypatch.setattr(request_head, "_path", lambda _path: None)
     async with listen(**NONE) as controller:
         said = [await controller.raw(head(p, "GET", BEARER + "Connection: close\r\n") + "\r\n") for p in PATHS]
         assert all("The path has" not in each for each in said)

@@ -13,7 +13,7 @@ from agents.controller import ControllerAway, ControllerRefused
 from agents.enrolment import credential
 from agents.identity import Identity, tls
 from agents.state import State
-from controller.db.base import now
+from controller.core.clock import now
 from controller.trust import ceremony
 from controller.wire.certificates import Authorities, Revocations
 from controller.wire.desired import Desired

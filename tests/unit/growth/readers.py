@@ -29,12 +29,13 @@ from agents.multipath import options, segment, sockets
 from agents.neighbours import icmp, stamp
 from agents.passages import arp, discovery
 from agents.sightings import message as sighting
-from controller import jose
-from controller.api import bodies, heads, pages
-from controller.core import audit, shapes
+from controller.api import pages
+from controller.api.middleware import body_limits, request_head
+from controller.auth import jwt
+from controller.core import audit, json_limits
 from controller.core.policy import PolicyInvalid, document
 from controller.core.unified_diff import unified
-from controller.problems import Problem
+from controller.runtime.problems import Problem
 from controller.trust import x509
 from controller.wire import logs
 from controller.wire.access import Filter
@@ -46,7 +47,7 @@ REFUSALS = (
     HypervisorError,
     PolicyInvalid,
     Problem,
-    jose.BadToken,
+    jwt.BadToken,
     x509.Unreadable,
     agents_x509.Unfit,
 )
@@ -177,7 +178,7 @@ def _printed(size: int) -> str:
 
 def _head(target: bytes) -> object:
     headers = [(b"x%d" % number, b"y") for number in range(len(target) // 16)]
-    return heads.refusal({"raw_path": target, "path": "/", "query_string": target, "headers": headers})
+    return request_head.refusal({"raw_path": target, "path": "/", "query_string": target, "headers": headers})
 
 
 def _filter(size: int) -> Filter:
@@ -189,11 +190,13 @@ def _filter(size: int) -> Filter:
 _SOCKET = "0 0 [::ffff:10.0.0.1%eth0]:5000 10.0.0.2:80 "
 
 CASES: dict[str, list[Case]] = {
-    "controller/core/shapes.py": _all("JSON", shapes.unfit, BODY, *_JSON),
-    "controller/api/bodies.py": _all(
-        "surrogates", bodies._half_a_pair, BODY, *_JSON, _again(b"[", rb'"\ud83d"'), _again(rb"\ud83d", b'"', b'"')
+    "controller/core/json_limits.py": _all("JSON", json_limits.unfit, BODY, *_JSON),
+    "controller/api/middleware/body_limits.py": _all(
+        "surrogates", body_limits._half_a_pair, BODY, *_JSON, _again(b"[", rb'"\ud83d"'), _again(rb"\ud83d", b'"', b'"')
     ),
-    "controller/api/heads.py": _all("target", _head, heads.MAX_TARGET, _again(b"%2"), _again(b"/."), _again(b"%41")),
+    "controller/api/middleware/request_head.py": _all(
+        "target", _head, request_head.MAX_TARGET, _again(b"%2"), _again(b"/."), _again(b"%41")
+    ),
     "controller/api/pages.py": _all("cursor", pages.after, DATAGRAM, _texts("YQ"), _texts("=")),
     "controller/core/audit.py": _all("body", audit.asked, BODY, *_JSON),
     "controller/core/policy/document.py": _all(
@@ -224,9 +227,9 @@ CASES: dict[str, list[Case]] = {
         lambda size: ("a\n" * 100 * size, "b\n" * 100 * size),
         lambda size: ("a\nb\n" * 50 * size, "b\nb\na\n" * 50 * size),
     ),
-    "controller/jose.py": _all(
+    "controller/auth/jwt.py": _all(
         "token",
-        lambda text: jose.header(text, ["ES256"]),
+        lambda text: jwt.header(text, ["ES256"]),
         DATAGRAM,
         _texts("."),
         _texts("e30."),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.app import create_app
+from controller.server.app import create_app
 from controller.settings import Settings
 from tests.unit.growth.expressions import ROOT, Expression, every, mentions, name, nodes, sources
 from tests.unit.growth.pace import growth

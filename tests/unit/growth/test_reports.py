@@ -2,7 +2,7 @@
 
 from controller.core.intent import Intent
 from controller.core.inventory import Cloudlet, Endpoint, State, Vcp
-from controller.core.witnesses import Witnesses
+from controller.core.sighting_evidence import Witnesses
 from controller.wire.flavours import Flavour
 from controller.wire.sightings import Sighting
 from tests.unit.growth.pace import growth

@@ -8,15 +8,15 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from agents.leases.pair import Kind
-from controller.bell import Bell
 from controller.core.intent import Endpoint, Intent
 from controller.core.refusals import Refused
+from controller.core.unavailable import Unavailable
 from controller.db import devices
 from controller.db.engine import Database
-from controller.db.trouble import Unavailable
-from controller.delegations import Delegations
-from controller.devices import know
-from controller.leases import Leases
+from controller.leases.delegations import Delegations
+from controller.leases.devices import know
+from controller.leases.leases import Leases
+from controller.runtime.wakeup import Bell
 from controller.wire.delegations import Client, Exchange, Exchanged
 
 T = TypeVar("T")

@@ -11,20 +11,20 @@ import pytest
 from agents.leases.account import Account
 from agents.leases.book import Book
 from agents.leases.pair import Kind
-from controller import delegations as delegations_module
-from controller import leases as leases_module
-from controller import statics as statics_module
-from controller.bell import Bell
 from controller.core.addresses import AddressPlan
 from controller.core.intent import Cloudlet, Endpoint, Intent, State
 from controller.core.refusals import Refused
 from controller.db import devices, intents
 from controller.db import leases as table
 from controller.db.engine import Database
-from controller.delegations import Delegations
-from controller.devices import know
-from controller.leases import Leases
-from controller.statics import Statics
+from controller.leases import delegations as delegations_module
+from controller.leases import leases as leases_module
+from controller.leases import static_hosts as statics_module
+from controller.leases.delegations import Delegations
+from controller.leases.devices import know
+from controller.leases.leases import Leases
+from controller.leases.static_hosts import Statics
+from controller.runtime.wakeup import Bell
 from controller.wire.delegations import Client, Exchange, Exchanged
 from controller.wire.flavours import Flavour
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.core import edits
-from controller.core.clashes import clashing
 from controller.core.following import asked, eligible, followed
 from controller.core.intent import Endpoint, Intent, State, Vcp
 from controller.core.membership import settled
 from controller.core.plans import Plan, plan
 from controller.core.policy.model import PolicyVcp, Rules
+from controller.core.pool_conflicts import clashing
 from controller.core.proximity.nearness import Medians, Nearness
 from controller.core.proximity.splitting import parts
 from controller.core.refusals import Refused

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller.core.berths import places
+from controller.core.announce_permits import places
 from controller.core.saga import Admitted, Cancel, Phase, Step, Wandered, advance, order, revocable
 from controller.core.saga.steps import FORWARD, Side
 from tests.unit.saga.world import World, plan

@@ -5,7 +5,7 @@ from hypothesis import event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from controller.core.berths import places
+from controller.core.announce_permits import places
 from controller.core.saga import Admitted, Cancel, Hurry, Phase, Resumed, Step, Wandered, dump, load
 from controller.core.saga.steps import FORWARD, Side
 from tests.unit.saga.world import World, plan

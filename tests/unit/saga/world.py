@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller.core.berths import differs, places
+from controller.core.announce_permits import differs, places
 from controller.core.saga import (
     Admitted,
     Clock,

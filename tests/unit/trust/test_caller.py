@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.routeservers import RouteServerClient, Unreachable
+from controller.routeservers.client import RouteServerClient, Unreachable
 from controller.settings import RouteServerSettings
 from controller.trust import ceremony, x509
 from controller.trust.authority import AuthorityAway, Issued, Reason, Revoked

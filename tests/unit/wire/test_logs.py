@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import agents.main
 import agents.settings
 import controller.main
-import controller.serving
-import controller.sockets
+import controller.server.serving
+import controller.server.sockets
 from controller.settings import Settings
 from controller.wire.logs import Lines, visible
 
@@ -62,8 +62,8 @@ def test_the_controller_logs_like_that(
     root.handlers.clear()  # those of pytest
     monkeypatch.setattr(sys, "argv", ["weft-controller"])
     monkeypatch.setattr(controller.settings, "read_settings", lambda: Settings(listen="127.0.0.1:0"))
-    monkeypatch.setattr(controller.sockets, "opened", lambda _: [])
-    monkeypatch.setattr(controller.serving, "serve", _says)
+    monkeypatch.setattr(controller.server.sockets, "opened", lambda _: [])
+    monkeypatch.setattr(controller.server.serving, "serve", _says)
     controller.main.main()
     _told(capsys)
 

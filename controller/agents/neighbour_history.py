@@ -1,0 +1,62 @@
+"""Rolling up the history of neighbours, one cloudlet after the other."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+from controller.core.clock import now
+from controller.core.neighbour_history import DAY, HOUR, LATE, ROUND, Summary, kept, rolled, start
+from controller.db import neighbour_history, reporters
+from controller.db.engine import Database
+
+LONGEST = timedelta(hours=6)
+"""How much is rolled up at once."""
+
+SLICE = 50
+"""Neighbours whose rows are looked at before others have their turn: 3,000 rounds of an hour."""
+
+Summaries = dict[tuple[str, str, datetime], Summary]
+
+
+async def roll_up(database: Database, cloudlet: str, probe_seconds: float) -> None:
+    """A cloudlet's rounds into hours, its hours into days, and away with what is too old. What was read is written only
+    if nothing has come in meanwhile; else it is for the next time. Doing it again changes nothing."""
+    async with database.read() as session:
+        before = await reporters.get(session, cloudlet)
+    if before is None:
+        return
+    since = before.rolled_until
+    until = min(start(now() - LATE, HOUR), since + LONGEST)
+    if since >= until:
+        return
+    hours = await _summaries(database, cloudlet, HOUR, since, until)
+    async with database.write() as session:
+        if (await reporters.locked(session, [cloudlet])).get(cloudlet) != before:
+            return
+        await neighbour_history.clear(session, cloudlet, HOUR, since, until)
+        await neighbour_history.add(session, HOUR, hours)
+    first, last = start(since, DAY), start(until, DAY)
+    days = await _summaries(database, cloudlet, DAY, first, last)
+    async with database.write() as session:
+        if (await reporters.locked(session, [cloudlet])).get(cloudlet) != before:
+            return
+        await neighbour_history.clear(session, cloudlet, DAY, first, last)
+        await neighbour_history.add(session, DAY, days)
+        for span, done in ((ROUND, until), (HOUR, last), (DAY, last)):
+            await neighbour_history.forget(session, cloudlet, span, min(done, now() - kept(span, probe_seconds)))
+        await reporters.rolled(session, cloudlet, until)
+
+
+async def _summaries(database: Database, cloudlet: str, span: int, since: datetime, until: datetime) -> Summaries:
+    """The hours or days (`span`) of a time, from what is one finer."""
+    found: Summaries = {}
+    finer = ROUND if span == HOUR else HOUR
+    async with database.read() as session:
+        measured = await neighbour_history.measured(session, cloudlet, finer, since, until)
+        for number in range(0, len(measured), SLICE):
+            names = measured[number : number + SLICE]
+            parts: dict[tuple[str, datetime], list[Summary]] = {}
+            for name, at, summary in await neighbour_history.between(session, cloudlet, names, finer, since, until):
+                parts.setdefault((name, start(at, span)), []).append(summary)
+            found |= {(cloudlet, name, at): rolled(those) for (name, at), those in parts.items()}
+            await asyncio.sleep(0)
+    return found

@@ -1,0 +1,70 @@
+"""Every request of an operator that may change something has an entry in the audit log: by itself, in its transaction
+(`acting`); or here, if it was refused, or did something without one."""
+
+import logging
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from controller.auth.audit_context import ACTING, Acting
+from controller.core.names import printable
+from controller.core.roles import looks
+from controller.core.unavailable import Unavailable
+from controller.db.engine import Database
+
+log = logging.getLogger(__name__)
+
+LONGEST = 1000
+
+
+class Audited:
+    """Within `Bodies`, so that an answer that is repeated is not told again. Agents' affairs are not operators'."""
+
+    def __init__(self, app: ASGIApp, database: Callable[[], Database]) -> None:
+        self._app, self._database = app, database
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        quiet = scope["type"] != "http" or scope["method"] == "OPTIONS" or scope["path"].startswith("/api/v1/agent/")
+        if quiet or looks(scope["method"], scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        acting = Acting(scope["method"], _path(scope))
+
+        async def body() -> Message:
+            message = await receive()
+            acting.body += message.get("body", b"")
+            return message
+
+        async def note(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await self._record(acting, message["status"])
+            await send(message)
+
+        token = ACTING.set(acting)
+        try:
+            await self._app(scope, body, note)
+        except Exception:
+            await self._record(acting, 500)
+            raise
+        finally:
+            ACTING.reset(token)
+            acting.who = None  # what goes on after the answer is not the caller's any more
+
+    async def _record(self, acting: Acting, status: int) -> None:
+        """Adds an entry unless there is one that says so."""
+        if acting.who is None or acting.written == status:
+            return
+        acting.status, acting.written = status, None
+        try:
+            async with self._database().write():
+                pass
+        except Unavailable as away:
+            log.error("not in the audit log: %s %s %s %d: %s", acting.who, acting.method, acting.path, status, away)
+            acting.written = status
+
+
+def _path(scope: Scope) -> str:
+    """As it was sent, which is ASCII."""
+    sent = scope.get("raw_path") or scope["path"].encode()
+    query = b"?" + scope["query_string"] if scope["query_string"] else b""
+    return printable((sent + query).decode("ascii", "replace"), LONGEST)

@@ -1,0 +1,138 @@
+"""Who is acting, for the audit log: the request that is being answered, an agent, or the controller itself. An entry is
+written at the end of the first transaction that a request commits, so that there is no change without an entry, nor an
+entry without its change."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session, object_mapper
+from sqlalchemy.orm.attributes import get_history
+from sqlalchemy.orm.base import PASSIVE_NO_INITIALIZE
+
+from controller.core import audit as core
+from controller.core.intent import Intent
+from controller.core.intent_diff import differing
+from controller.core.names import printable
+from controller.db import audit
+from controller.db.certificates import CertificateRow
+from controller.db.devices import ClientRow, DeviceRow
+from controller.db.engine import last
+from controller.db.leases import LeaseRow
+from controller.db.moves import MoveRow
+from controller.db.pairs import PairRow
+from controller.db.static_hosts import StaticRow
+from controller.db.tokens import TokenRow
+from controller.db.vms import VmRow
+
+TOLD = (DeviceRow, ClientRow, VmRow, MoveRow, PairRow, LeaseRow, StaticRow, TokenRow, CertificateRow)
+"""Rows of which it is told what was in them before and after; the intent is told by itself."""
+
+UNTOLD = ("digest", "revision")
+"""Columns that are left out: what is kept of a secret, and a counter."""
+
+
+@dataclass
+class Acting:
+    """`who` is None until somebody is let in. `status` is what the request is answered with if nothing goes wrong;
+    `written` the one that is in the log. `unasked`: nobody asked for it, so what changes nothing is no act."""
+
+    method: str
+    path: str
+    who: str | None = None
+    status: int = 200
+    body: bytes = b""
+    before: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+    written: int | None = None
+    unasked: bool = False
+
+    def forget(self) -> None:
+        """What was noted was not committed."""
+        self.before, self.after = {}, {}
+
+    def intent(self, old: Intent, new: Intent) -> None:
+        """Notes what an edit does."""
+        for side, told in zip((self.before, self.after), differing(old, new), strict=True):
+            side |= told
+
+    def rows(self, session: Session) -> None:
+        """Notes what a flush writes."""
+        for row in session.new:
+            self._note(row, {}, _columns(row))
+        for row in session.deleted:
+            self._note(row, _columns(row), {})
+        for row in session.dirty:
+            if isinstance(row, TOLD):
+                histories = {name: get_history(row, name, PASSIVE_NO_INITIALIZE) for name in _columns(row)}
+                edits = {name: history for name, history in histories.items() if history.has_changes()}
+                was = {name: (list(history.deleted) or [None])[0] for name, history in edits.items()}
+                self._note(row, was, {name: getattr(row, name) for name in edits})
+
+    def _note(self, row: object, before: dict[str, Any], after: dict[str, Any]) -> None:
+        if not isinstance(row, TOLD):
+            return
+        key = "/".join(map(str, object_mapper(row).primary_key_from_instance(row)))
+        for side, told in ((self.before, before), (self.after, after)):
+            if told:
+                side.setdefault(row.__tablename__, {}).setdefault(key, {}).update(told)
+
+
+ACTING: ContextVar[Acting | None] = ContextVar("acting", default=None)
+"""The request that is being answered, if it is one that changes something."""
+
+
+CONTROLLER = "controller"
+"""What the controller does by itself goes by this name."""
+
+
+@contextmanager
+def acts(who: str, what: str, about: str) -> Iterator[None]:
+    """What is done in this block is done by an agent, or by the controller. Within a request that somebody was let in
+    with, it is that one's all the same."""
+    if (acting := ACTING.get()) is not None and acting.who is not None:
+        yield
+        return
+    mine = Acting(what, printable(about, 1000), who, unasked=True)
+    token = ACTING.set(mine)
+    try:
+        yield
+    finally:
+        ACTING.reset(token)
+        mine.who = None
+
+
+def let_in(who: str, status: int) -> None:
+    """Notes who is acting, and with what that is answered if all goes well."""
+    if acting := ACTING.get():
+        acting.who, acting.status = who, status
+
+
+def watch(session: AsyncSession) -> None:
+    """Looks at a transaction from its beginning, and adds the entry at its end."""
+    acting = ACTING.get()
+    if acting is None or acting.who is None or acting.written is not None:
+        return
+    acting.forget()
+    event.listen(session.sync_session, "after_flush", lambda session, _: acting.rows(session))
+
+    def wrote(_: Session) -> None:
+        acting.written = acting.status
+
+    async def write(session: AsyncSession) -> None:
+        await session.flush()
+        if acting.unasked and not (acting.before or acting.after):
+            return
+        details = core.details(core.asked(acting.body), acting.before, acting.after)
+        await audit.add(session, str(acting.who), acting.method, acting.path, acting.status, details)
+        event.listen(session.sync_session, "after_commit", wrote, once=True)
+
+    last(session, write)
+
+
+def _columns(row: object) -> dict[str, Any]:
+    return {c.key: getattr(row, c.key) for c in object_mapper(row).column_attrs if c.key not in UNTOLD}

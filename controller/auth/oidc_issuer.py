@@ -1,0 +1,103 @@
+"""The door to an issuer of OpenID Connect: where its keys are (Discovery 1.0, section 4), and which they are now.
+However many tokens come, and whatever they say, it is asked now and then only."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from controller.auth import jwt
+from controller.core.oidc_users import trusted
+
+log = logging.getLogger(__name__)
+
+FRESH = 300.0
+"""Seconds after which keys are asked for anew: as long does one that the issuer has withdrawn go on."""
+
+PACE = 5.0
+"""Seconds between two attempts at least, for a key that is not known."""
+
+LARGEST = 256 * 1024
+"""Bytes of an answer."""
+
+TIMEOUT = 3.0
+
+Key = Mapping[str, Any]
+
+
+class Unreachable(Exception):  # noqa: N818 - a condition that passes
+    """The issuer's keys are not known, or not since long enough."""
+
+
+class Issuer:
+    """Its keys. `keep`: seconds that those which are known go on while it does not answer."""
+
+    def __init__(self, url: str, keep: float) -> None:
+        self.url = url
+        self._keep = keep
+        self._keys: dict[str | None, Key] = {}
+        self._got = self._tried = float("-inf")
+        self._asking: asyncio.Task[None] | None = None
+        self._http = httpx.AsyncClient(timeout=TIMEOUT, trust_env=False, follow_redirects=False)
+
+    async def key(self, kid: str | None) -> Key:
+        """The key of that name; of a token without `kid`, the only one. Waits for the issuer only if it is not known.
+        Raises BadToken and Unreachable."""
+        self._ask(FRESH if self._find(kid) else PACE)
+        if self._find(kid) is None and self._asking is not None:
+            await asyncio.shield(self._asking)
+        if time.monotonic() - self._got > self._keep:
+            raise Unreachable(f"the issuer {self.url} does not answer, and its keys are not known (any longer)")
+        if (found := self._find(kid)) is None:
+            raise jwt.BadToken("the token's key is none of the issuer's")
+        return found
+
+    async def close(self) -> None:
+        """Asks no more."""
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+        await self._http.aclose()
+
+    def _find(self, kid: str | None) -> Key | None:
+        if kid is None:
+            return next(iter(self._keys.values())) if len(self._keys) == 1 else None
+        return self._keys.get(kid)
+
+    def _ask(self, pause: float) -> None:
+        now = time.monotonic()
+        if now - self._tried >= pause and (self._asking is None or self._asking.done()):
+            self._tried = now
+            self._asking = asyncio.create_task(self._refresh(), name="issuer")
+
+    async def _refresh(self) -> None:
+        try:
+            configuration = await self._get(f"{self.url.rstrip('/')}/.well-known/openid-configuration")
+            if configuration.get("issuer") != self.url:
+                raise ValueError("it says that it is another issuer")
+            where = str(configuration.get("jwks_uri"))
+            if not trusted(where):
+                raise ValueError("its keys are at no https URL")
+            documents = (await self._get(where)).get("keys")
+            if not isinstance(documents, list):
+                raise ValueError("its keys are no list")
+            self._keys, self._got = jwt.keys(documents), time.monotonic()
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
+            log.warning("the keys of %s: %s", self.url, str(error) or type(error).__name__)
+
+    async def _get(self, url: str) -> dict[str, Any]:
+        async with asyncio.timeout(2 * TIMEOUT), self._http.stream("GET", url) as answer:
+            answer.raise_for_status()
+            body = b""
+            async for chunk in answer.aiter_bytes():
+                body += chunk
+                if len(body) > LARGEST:
+                    raise ValueError("it says too much")
+        document = json.loads(body)
+        if not isinstance(document, dict):
+            raise ValueError("it does not answer with an object")
+        return document

@@ -1,0 +1,36 @@
+"""People whom an issuer of OpenID Connect lets in, beside the holders of API tokens."""
+
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from controller.auth import jwt
+from controller.auth.oidc_issuer import Issuer
+from controller.core import oidc_users as core
+from controller.core.oidc_users import Mapped
+from controller.core.roles import Caller
+from controller.settings import OidcSettings
+
+Text = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class People:
+    """Asks the issuer for its keys, and nobody for anything else: what a token says is so until it ends."""
+
+    def __init__(self, issuer: Issuer, expected: jwt.Expected, mapped: Mapped) -> None:
+        self.issuer, self._expected, self._mapped = issuer, expected, mapped
+
+    @classmethod
+    def of(cls, settings: OidcSettings) -> Self:
+        """As they are configured."""
+        one = settings
+        expected = jwt.Expected(one.issuer, tuple(one.audience), tuple(one.algorithms), one.skew, one.lifetime)
+        return cls(
+            Issuer(one.issuer, one.keep), expected, Mapped(one.roles, one.role_claim, one.tenant_claim, one.name_claim)
+        )
+
+    async def caller(self, token: str) -> Caller:
+        """Who comes with a token. Raises BadToken, NoRole and Unreachable."""
+        header = jwt.header(token, self._expected.algorithms)
+        key = await self.issuer.key(header.kid)
+        return core.caller(jwt.claims(token, header, key, self._expected), self._mapped)

@@ -1,0 +1,392 @@
+"""The change flow: one transaction, then all route servers and all concerned agents at the same time.
+
+Changes are made one after the other, in the order of their generations; waiting for what they do is not part of that,
+so a slow agent holds back nobody but the caller of its own change.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.agents.registry import Agents
+from controller.auth.audit_context import ACTING, CONTROLLER, acts
+from controller.changes.outcomes import AgentOutcome, ChangeResult
+from controller.changes.policies import Policies
+from controller.changes.waiting import Sent, Waiting, ms
+from controller.core import filters
+from controller.core.affected import concerned
+from controller.core.changed_names import touched
+from controller.core.clock import now
+from controller.core.consents import without_held
+from controller.core.desired import Fabric, tunnels
+from controller.core.intent import Intent
+from controller.core.persistent_map import changed
+from controller.core.refusals import Refused, conflict
+from controller.core.rulesets import operations, rule_set
+from controller.core.trials import OnTrial, Trial
+from controller.db import events, generations, intents, revisions
+from controller.db import policies as policy_table
+from controller.db.engine import Database, Lock, alone
+from controller.db.generations import GenerationRow, State
+from controller.replication.replicas import Replicas
+from controller.routeservers.queue import RulesOnTrial
+from controller.routeservers.sync import Propagation
+from controller.runtime.idempotency import ONCE
+from controller.runtime.wakeup import Bell
+from controller.wire.rulesets import Change, Operation, RuleSet
+
+log = logging.getLogger(__name__)
+
+LATE = "nobody confirmed it in time"
+
+Edit = Callable[[Intent], Intent]
+Also = Callable[[AsyncSession, Intent], Awaitable[None]]
+Guard = Callable[[AsyncSession], Awaitable[None]]
+
+
+class Changes:
+    """Holds the intent, and is the only one to change it in this process. Where other replicas do so as well, one makes
+    a change at a time, over all of them, and takes over what the others have made first."""
+
+    def __init__(
+        self, database: Database, agents: Agents, fabric: Fabric, timeout: float, events: Bell, replicas: Replicas
+    ) -> None:
+        speakers = {speaker.name: speaker.address for speaker in fabric.speakers}
+        self.intent = Intent(route_servers=speakers, enrolled_only=fabric.enrolled_only)
+        self.trial: Trial | None = None
+        self.route_servers: list[Propagation] = []
+        self.waiting = Waiting(agents, timeout)
+        self.policies = Policies()
+        self._database, self._agents, self._fabric = database, agents, fabric
+        self._events, self._replicas = events, replicas
+        self._revision, self._loaded = 0, False
+        self._turn = asyncio.Lock()
+        self._rules: RuleSet | None = None
+        self._fingerprint = ""
+
+    def rules(self) -> RuleSet:
+        """The whole rule set at the current generation."""
+        if self._rules is None or self._rules.generation != self.intent.generation:
+            self._rules = rule_set(self.intent, self._fabric.asn)
+        return self._rules
+
+    def on_trial(self) -> RulesOnTrial | None:
+        """What the route servers have to know of the trial that is on."""
+        if (trial := self.trial) is None:
+            return None
+        before = trial.fallback(self.intent).but(generation=trial.base)
+        return RulesOnTrial(rule_set(before, self._fabric.asn), trial.seconds(now()))
+
+    async def start(self, fingerprint: str) -> None:
+        """Reads the intent. A region that is new, or that has another AS number or other route servers than when its
+        desired states were made, gets a new generation in which every desired state is new. A trial whose time is over
+        ends here, before anybody is told of it again."""
+        self._fingerprint = fingerprint
+        async with self._turn, self._changing() as session:
+            other = await self._other_settings(session)
+        if self.trial and (other or self.trial.seconds(now()) <= 0):
+            with suppress(Refused):  # another replica was quicker
+                await self.retract(self.trial.generation, "the controller has other settings now" if other else LATE)
+        async with self._turn:
+            async with self._changing() as session:
+                renewed = self.intent
+                if other := await self._other_settings(session):
+                    renewed = await self._renewed(session, self.intent.generation + 1, "other settings")
+            if other:
+                self._made(renewed)
+
+    async def _other_settings(self, session: AsyncSession) -> bool:
+        latest = await generations.current(session)
+        return latest is None or latest.fabric != self._fingerprint
+
+    @asynccontextmanager
+    async def _changing(self, cause: str = "") -> AsyncIterator[AsyncSession]:
+        """A transaction in which the intent is that of the database, and nobody else changes it. What nobody has asked
+        for is the controller's own act, and `cause` says why."""
+        with acts(CONTROLLER, "change", cause):
+            async with self._database.write() as session:
+                await alone(session, Lock.CHANGE)
+                await self._take_over(session)
+                yield session
+
+    async def refresh(self) -> None:
+        """Takes over what other replicas have changed."""
+        async with self._turn, self._database.read() as session:
+            await self._take_over(session)
+
+    async def _take_over(self, session: AsyncSession) -> None:
+        """Makes the intent that of the database, and tells the agents that are connected here."""
+        latest, new = await revisions.since(session, self._revision)
+        if latest == self._revision and new is not None and self._loaded:
+            return
+        old = self.intent
+        if new is None or not self._loaded:
+            intent, self._rules = await intents.load(session), None
+            policy = (await self.policies.load(session)).rules
+            settings = {"route_servers": old.route_servers, "enrolled_only": old.enrolled_only}
+            self.intent = intent.but(policy=policy, **settings).ready()
+        else:
+            self.intent = await intents.take_over(session, old, new)
+        self.trial = await generations.on_trial(session)
+        self._revision, self._loaded = latest, True
+        for name in changed(old.cloudlets, self.intent.cloudlets):
+            before, after = old.cloudlets.get(name), self.intent.cloudlets.get(name)
+            if after is None:
+                self._agents.forget(name)
+            elif before is None or before.version != after.version or before.credential != after.credential:
+                self._agents.publish(name, after.version, tunnels(self.intent, name))
+        self._filter_anew(old)
+        if self.intent.generation != old.generation:
+            for server in self.route_servers:
+                server.expect()
+        self._events.ring_here()
+
+    async def _record(self, session: AsyncSession, old: Intent, new: Intent) -> None:
+        """Says what a transaction did to the intent, or to what is on trial."""
+        revisions.add(session, self._revision + 1, touched(old, new))
+        await self._replicas.say(session, "intent")
+
+    def _made(self, new: Intent) -> None:
+        """What was recorded is committed."""
+        old, self.intent = self.intent, new
+        self._revision += 1
+        self._filter_anew(old)
+
+    def _filter_anew(self, old: Intent) -> None:
+        for name in filters.concerned(old, self.intent):
+            self._agents.wake(name)
+
+    async def renew(self, above: int) -> None:
+        """Makes a generation greater than `above` in which every desired state is new, and sends it out: a route server
+        was found ahead of the database, which therefore is an old copy. What such a copy has on trial is not to be."""
+        if self.trial:
+            await self.retract(self.trial.generation, "the database is an old copy")
+        async with self._turn:
+            async with self._changing() as session:
+                old = self.intent
+                number = max(old.generation, above) + 1
+                new = await self._renewed(session, number, f"a route server was at generation {above}")
+            self._made(new)
+            self._send(old, new, [], frozenset(new.cloudlets))
+
+    async def _renewed(self, session: AsyncSession, number: int, cause: str) -> Intent:
+        cloudlets = {name: replace(c, version=number) for name, c in self.intent.cloudlets.items()}
+        renewed = replace(self.intent, generation=number, cloudlets=cloudlets)
+        session.add(GenerationRow(number=number, cause=cause, fabric=self._fingerprint))
+        await intents.save(session, self.intent, renewed)
+        await self._record(session, self.intent, renewed)
+        return renewed
+
+    async def apply(
+        self,
+        edit: Edit,
+        cause: str,
+        also: Also | None = None,
+        guard: Guard | None = None,
+        within: int | None = None,
+        *,
+        dry_run: bool = False,
+    ) -> ChangeResult:
+        """Makes a change and waits until it is in force, or until the agents' time is over. In the same transaction,
+        `guard` may refuse before and `also` do further work after. `within` puts it on trial for so many seconds. A dry
+        run refuses what would be refused, asks the route servers what the change would do, and does nothing. Raises
+        Refused, and then nothing has changed."""
+        started = time.monotonic()
+        if dry_run:
+            return await self._rehearse(edit, guard, started)
+        return await self.waiting.outcome(await self.make(edit, cause, also, guard, within), started)
+
+    async def make(
+        self, edit: Edit, cause: str, also: Also | None = None, guard: Guard | None = None, within: int | None = None
+    ) -> Sent:
+        """Makes a change, sends it out, and does not wait for what it does. A caller that goes away does not stop it
+        half-way."""
+        return await asyncio.shield(self._make(edit, cause, also, guard, within))
+
+    async def confirm(self, number: int) -> ChangeResult:
+        """Ends a trial: the change is there to stay. Raises Refused if it is not on trial, or not any more."""
+        started = time.monotonic()
+        answers = await asyncio.shield(self._confirm(number))
+        await self.waiting.until(answers.values(), started)
+        unreachable = [name for name, answer in answers.items() if not (answer.done() and answer.result())]
+        return ChangeResult(
+            generation=number,
+            in_force=not unreachable,
+            duration_ms=ms(started, time.monotonic()),
+            unreachable=unreachable,
+        )
+
+    async def _confirm(self, number: int) -> dict[str, asyncio.Future[bool]]:
+        once = ONCE.get()
+        if once is not None and once.made is not None:
+            return {server.name: server.confirm(number) for server in self.route_servers}
+        async with self._turn:
+            async with self._changing() as session:
+                await generations.settle(session, number, State.CONFIRMED)
+                if self.trial and self.trial.generation == number and self.trial.seconds(now()) <= 0:
+                    raise conflict(f"the time to confirm change {number} is over; it is being rolled back")
+                if once is not None:
+                    await once.note(session, number)
+                await self._record(session, self.intent, self.intent)
+                await events.add(session, "change-confirmed", str(number), f"change {number} was confirmed")
+            self._made(self.intent)
+            self.trial = None
+            self._events.ring()
+            return {server.name: server.confirm(number) for server in self.route_servers}
+
+    async def roll_back(self, number: int, why: str) -> ChangeResult:
+        """Ends a trial: what there was before is in force again, in a generation of its own. Raises Refused if the
+        change is not on trial, or not any more."""
+        started = time.monotonic()
+        return await self.waiting.outcome(await asyncio.shield(self.retract(number, why)), started)
+
+    async def retract(self, number: int, why: str) -> Sent:
+        """As `roll_back`, and does not wait for what it does."""
+
+        rules = self.intent.policy
+
+        async def guard(session: AsyncSession) -> None:
+            nonlocal rules
+            await generations.settle(session, number, State.ROLLED_BACK)
+            rules = (await self.policies.without(session, number)).rules
+
+        async def also(session: AsyncSession, intent: Intent) -> None:
+            await policy_table.withdraw(session, number)
+            text = f"change {number} was rolled back by generation {intent.generation}: {why}"
+            await events.add(session, "change-rolled-back", str(number), text, generation=intent.generation)
+
+        def edit(intent: Intent) -> Intent:
+            return without_held((self.trial.fallback(intent) if self.trial else intent).but(policy=rules))
+
+        return await self._make(edit, f"roll back {number}: {why}", also, guard, None, settles=True)
+
+    async def _rehearse(self, edit: Edit, guard: Guard | None, started: float) -> ChangeResult:
+        async with self._turn:
+            async with self._database.read() as session:
+                await self._take_over(session)
+                old = self.intent
+                if guard is not None:
+                    await guard(session)
+                edited, steps = await self.policies.follow(session, old, edit(old))
+            new, ops, who = self._numbered(old, edited)
+            self._refuse_on_trial(old, new)
+            change = Change(base=old.generation, generation=new.generation, ops=ops, dry_run=True)
+            servers = self.route_servers if new.generation != old.generation else []
+            receipts_to_come = {server.name: server.submit(change) for server in servers}
+            sent = Sent(new.generation, receipts_to_come, tuple(sorted(name for name in who if name in new.cloudlets)))
+        receipts = await self.waiting.receipts(sent, started)
+        return ChangeResult(
+            generation=sent.generation,
+            in_force=False,
+            duration_ms=ms(started, time.monotonic()),
+            route_servers=[r for r in receipts.values() if r is not None],
+            unreachable=[name for name, r in receipts.items() if r is None],
+            agents=[AgentOutcome(cloudlet=name, confirmed=False) for name in sent.cloudlets],
+            dry_run=True,
+            followed=steps,
+        )
+
+    def _refuse_on_trial(self, old: Intent, new: Intent) -> None:
+        """What has nothing to do with pools, route servers or agents goes on; all else would be built on the trial."""
+        if self.trial and (new.generation != old.generation or new.vcps != old.vcps or new.policy is not old.policy):
+            raise OnTrial(self.trial)
+
+    async def _make(
+        self,
+        edit: Edit,
+        cause: str,
+        also: Also | None,
+        guard: Guard | None,
+        within: int | None,
+        *,
+        settles: bool = False,
+    ) -> Sent:
+        once = ONCE.get()
+        if once is not None and once.made is not None and not once.done:
+            once.done = True
+            return await self._sent_before(once.made)
+        async with self._turn:
+            try:
+                async with self._changing(cause) as session:
+                    if guard is not None:
+                        await guard(session)
+                    old = self.intent
+                    edited, steps = await self.policies.follow(session, old, edit(old))
+                    other = edited.policy is not old.policy
+                    tried = within is not None and (other or edited.vcps != old.vcps)
+                    new, ops, who = self._numbered(old, edited, anyway=tried or settles or other)
+                    if not settles:
+                        self._refuse_on_trial(old, new)
+                    trial = None
+                    if new.generation != old.generation:
+                        row = GenerationRow(number=new.generation, cause=cause[:400], fabric=self._fingerprint)
+                        if tried and within is not None:
+                            confirm_by = now() + timedelta(seconds=within)
+                            trial = Trial(new.generation, old.generation, confirm_by, old.vcps)
+                            generations.begin(row, trial)
+                        session.add(row)
+                    await intents.save(session, old, new)
+                    if acting := ACTING.get():
+                        acting.intent(old, new)
+                    if also is not None:
+                        await also(session, new)
+                    if steps is not None and (said := steps.sentence()):
+                        await events.add(session, "policy-followed", cause, f"{cause}: by the policy, {said}")
+                    if once is not None:
+                        await once.note(session, new.generation)
+                    if new is not old or settles:
+                        await self._record(session, old, new)
+            except IntegrityError as error:
+                log.warning("%s: refused by a constraint: %s", cause, error.orig)
+                raise conflict("somebody else has just taken a name, number or address of this request") from error
+            if new is not old or settles:
+                self._made(new)
+            for name in changed(old.cloudlets, new.cloudlets):
+                there = new.cloudlets.get(name)
+                if there is None or there.credential != (was.credential if (was := old.cloudlets.get(name)) else None):
+                    self._agents.cut(name)
+            if trial or settles:
+                self.trial = trial
+            self._events.ring()
+            return replace(self._send(old, new, ops, who), followed=steps)
+
+    async def _sent_before(self, number: int) -> Sent:
+        """A change that was made when its request was first tried, by a replica that did not live to see what it does:
+        as if it were sent now."""
+        await self.refresh()
+        receipts = {server.name: server.ask(number) for server in self.route_servers}
+        concerned = sorted(name for name, cloudlet in self.intent.cloudlets.items() if cloudlet.version == number)
+        confirm_by = self.trial.confirm_by if self.trial and self.trial.generation == number else None
+        return Sent(number, receipts, tuple(concerned), confirm_by)
+
+    def _numbered(
+        self, old: Intent, new: Intent, *, anyway: bool = False
+    ) -> tuple[Intent, list[Operation], frozenset[str]]:
+        """The next generation, if the edit makes a difference to a route server or an agent, or `anyway`."""
+        ops, who = operations(old, new, self._fabric.asn), concerned(old, new)
+        if not ops and not who and not anyway:
+            return new, [], who
+        number = old.generation + 1
+        there = {name: replace(new.cloudlets[name], version=number) for name in who if name in new.cloudlets}
+        return new.with_cloudlets(there).but(generation=number), ops, who
+
+    def _send(self, old: Intent, new: Intent, ops: list[Operation], who: frozenset[str]) -> Sent:
+        if new.generation == old.generation:
+            return Sent(new.generation, {}, ())
+        change = Change(base=old.generation, generation=new.generation, ops=ops)
+        trial = self.on_trial()
+        receipts = {server.name: server.submit(change, trial) for server in self.route_servers}
+        for name in who:
+            if name not in new.cloudlets:
+                self._agents.forget(name)
+        there = tuple(sorted(name for name in who if name in new.cloudlets))
+        for name in there:
+            self._agents.publish(name, new.generation, tunnels(new, name))
+        return Sent(new.generation, receipts, there, self.trial.confirm_by if self.trial else None)

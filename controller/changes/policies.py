@@ -1,0 +1,108 @@
+"""The policy in force: read from the database, where the last good one is even if a later release cannot read a later
+one; and what decisions on it have to know of the region."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.changes.outcomes import Steps
+from controller.core.clock import now
+from controller.core.following import asked, followed
+from controller.core.intent import Intent
+from controller.core.plans import Plan, plan
+from controller.core.policy import Policy, PolicyError, PolicyInvalid, parse
+from controller.core.policy.model import Rules
+from controller.core.promises import Measured, pairs
+from controller.core.proximity.nearness import Medians
+from controller.db import neighbours
+from controller.db import policies as table
+from controller.db.policies import PolicyRow
+
+log = logging.getLogger(__name__)
+
+NONE = Rules()
+"""Before the first policy."""
+
+
+@dataclass(frozen=True)
+class InForce:
+    """The policy that holds, and where it is kept. `trouble`: why it is not the latest that was applied."""
+
+    policy: Policy | None = None
+    row: PolicyRow | None = None
+    trouble: tuple[PolicyError, ...] = ()
+
+    @property
+    def rules(self) -> Rules:
+        """As decisions read it."""
+        return self.policy.rules if self.policy else NONE
+
+    @property
+    def text(self) -> str:
+        """As it was written; empty before the first."""
+        return self.row.text if self.row else ""
+
+
+class Policies:
+    """Reads what is in force. A text is parsed once."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[int, Policy] = {}
+        self._shouted: set[int] = set()
+
+    async def load(self, session: AsyncSession) -> InForce:
+        """The latest policy that can be read. One that cannot be was applied by another release, and is shouted of."""
+        return await self._first_good(session, await table.latest(session))
+
+    async def without(self, session: AsyncSession, generation: int) -> InForce:
+        """As `load`, as if the change of that generation had not been."""
+        return await self._first_good(session, await table.before_change(session, generation))
+
+    async def follow(self, session: AsyncSession, old: Intent, edited: Intent) -> tuple[Intent, Steps | None]:
+        """An edit with what the policy in force makes of it, and that as steps. Edits of pools alone, which most are,
+        are nothing to follow."""
+        if edited.cloudlets is old.cloudlets and edited.endpoints is old.endpoints:
+            return edited, None
+        after = followed(old, edited, await _medians_of(session, old, edited))
+        steps = plan(edited, after)
+        return after.intent, None if steps == Plan() else Steps.of(steps)
+
+    async def _first_good(self, session: AsyncSession, row: PolicyRow | None) -> InForce:
+        trouble: list[PolicyError] = []
+        while row is not None:
+            try:
+                return InForce(await self._policy(row), row, tuple(trouble))
+            except PolicyInvalid as invalid:
+                trouble += invalid.errors
+                if row.id not in self._shouted:
+                    self._shouted.add(row.id)
+                    log.error("policy revision %s cannot be read: %s", row.id, invalid.errors[0])
+                row = await table.before(session, row.id)
+        return InForce(trouble=tuple(trouble))
+
+    async def _policy(self, row: PolicyRow) -> Policy:
+        if row.id not in self._parsed:
+            self._parsed = {row.id: await asyncio.to_thread(parse, row.text, row.filename)}
+        return self._parsed[row.id]
+
+
+def by_proximity(rules: Rules) -> bool:
+    """Whether any pools of the policy are made by proximity: otherwise no decision asks for round trips."""
+    return any(rule.automatic for rule in rules.vcps.values())
+
+
+async def medians(session: AsyncSession, rules: Rules) -> Medians:
+    """The round trips that a decision on all pools of a policy needs."""
+    return await neighbours.all_medians(session) if by_proximity(rules) else {}
+
+
+async def measured(session: AsyncSession, rules: Rules) -> Measured:
+    """What the tests inside a policy ask of what cloudlets measured of each other."""
+    return Measured(now(), await neighbours.among(session, pairs(rules.tests)))
+
+
+async def _medians_of(session: AsyncSession, old: Intent, edited: Intent) -> Medians:
+    """The round trips that following an edit needs."""
+    return await neighbours.medians(session, asked(old, edited)) if by_proximity(edited.policy) else {}

@@ -1,0 +1,42 @@
+"""The clock of changes on trial: what is not confirmed in time is rolled back."""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from controller.changes.flow import LATE, Changes
+from controller.core.clock import now
+from controller.core.refusals import Refused
+from controller.runtime.wakeup import Bell
+
+log = logging.getLogger(__name__)
+
+RETRY = 1.0
+"""Seconds between two attempts to roll back while the database does not let it happen."""
+
+LOOK = 60.0
+"""Seconds between two looks at the wall clock, which may be set."""
+
+
+async def keep_time(changes: Changes, bell: Bell) -> None:
+    """Works until cancelled. `bell` rings when a trial begins or ends."""
+    with bell.listen() as wake:
+        while True:
+            wake.clear()
+            trial = changes.trial
+            left = LOOK if trial is None else trial.seconds(now())
+            if left > 0:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(left, LOOK)):
+                        await wake.wait()
+                continue
+            assert trial is not None
+            try:
+                sent = await changes.retract(trial.generation, LATE)
+                log.warning("change %s was rolled back by %s: %s", trial.generation, sent.generation, LATE)
+            except Refused as refused:  # somebody was quicker
+                log.info("%s", refused.message)
+                await asyncio.sleep(RETRY)
+            except Exception:  # it stays on trial, and the next attempt may succeed
+                log.exception("change %s cannot be rolled back yet", trial.generation)
+                await asyncio.sleep(RETRY)

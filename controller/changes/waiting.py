@@ -1,0 +1,96 @@
+"""Waiting for what a change does: receipts of route servers, and agents whose kernels are seen to agree."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from controller.agents.registry import Agents
+from controller.changes.outcomes import AgentOutcome, ChangeResult, Steps
+from controller.wire.rulesets import Receipt
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A change on its way: receipts to come by route server, the cloudlets whose agents have to confirm, and what the
+    policy in force made of it."""
+
+    generation: int
+    receipts: dict[str, asyncio.Future[Receipt | None]]
+    cloudlets: tuple[str, ...]
+    confirm_by: datetime | None = None
+    followed: Steps | None = None
+
+
+class Waiting:
+    """Waits for `timeout` seconds after the beginning of a change at most, and not once the controller is `stopping`.
+    `observe` is told how long it took; `connected` says whom there is to wait for."""
+
+    def __init__(self, agents: Agents, timeout: float) -> None:
+        self.stopping = asyncio.Event()
+        self.observe: Callable[[float], None] = lambda seconds: None
+        self.connected: Callable[[str], bool] = lambda cloudlet: agents.of(cloudlet).connected
+        self._agents, self._timeout = agents, timeout
+
+    async def outcome(self, sent: Sent, started: float) -> ChangeResult:
+        """What it did by then."""
+        connected = [name for name in sent.cloudlets if self.connected(name)]
+        receipts, times = await asyncio.gather(
+            self.receipts(sent, started), self._confirmations(sent, connected, started)
+        )
+        finished = time.monotonic()
+        agents = [
+            AgentOutcome(cloudlet=name, confirmed=True, after_ms=ms(started, times[name]))
+            if name in times
+            else AgentOutcome(cloudlet=name, confirmed=False)
+            for name in sent.cloudlets
+        ]
+        unreachable = [name for name, receipt in receipts.items() if receipt is None]
+        given = [receipt for receipt in receipts.values() if receipt is not None]
+        behind = {line.peer for receipt in given for line in receipt.peers if line.written_us is None} - times.keys()
+        if sent.receipts or sent.cloudlets:
+            self.observe(finished - started)
+        return ChangeResult(
+            generation=sent.generation,
+            in_force=not unreachable and not behind and all(agent.confirmed for agent in agents),
+            duration_ms=ms(started, finished),
+            route_servers=given,
+            unreachable=unreachable,
+            agents=agents,
+            behind=sorted(behind),
+            confirm_by=sent.confirm_by,
+            followed=sent.followed,
+        )
+
+    async def receipts(self, sent: Sent, started: float) -> dict[str, Receipt | None]:
+        """Those that came, and None from whom none did."""
+        await self.until(sent.receipts.values(), started)
+        return {name: f.result() if f.done() else None for name, f in sent.receipts.items()}
+
+    async def _confirmations(self, sent: Sent, connected: list[str], started: float) -> dict[str, float]:
+        tasks = {name: asyncio.ensure_future(self._agents.confirmed(name, sent.generation)) for name in connected}
+        try:
+            await self.until(tasks.values(), started)
+            return {name: task.result() for name, task in tasks.items() if task.done()}
+        finally:
+            for task in tasks.values():
+                task.cancel()
+
+    async def until(self, futures: Iterable[asyncio.Future[Any]], started: float) -> None:
+        """Waits for all of them."""
+        deadline = started + self._timeout
+        pending = {future for future in futures if not future.done()}
+        stop = asyncio.ensure_future(self.stopping.wait())
+        try:
+            while pending and not stop.done() and (left := deadline - time.monotonic()) > 0:
+                done, _ = await asyncio.wait({*pending, stop}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                pending -= done
+        finally:
+            stop.cancel()
+
+
+def ms(started: float, at: float) -> float:
+    """Milliseconds between two times."""
+    return round((at - started) * 1000, 3)

@@ -1,0 +1,46 @@
+"""What an edit of the intent touched, by name: so that whoever has the intent of before can take over what is new
+without reading the whole of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from controller.core.intent import Intent
+from controller.core.persistent_map import changed
+
+MOST = 1000
+"""Names: beyond this many it is quicker to read everything."""
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Names that were added, changed or removed."""
+
+    cloudlets: frozenset[str] = frozenset()
+    endpoints: frozenset[str] = frozenset()
+    vcps: frozenset[str] = frozenset()
+    berths: frozenset[str] = frozenset()
+
+    def __or__(self, other: "Touched") -> "Touched":
+        return Touched(*(getattr(self, field.name) | getattr(other, field.name) for field in fields(self)))
+
+    def __len__(self) -> int:
+        return sum(len(getattr(self, field.name)) for field in fields(self))
+
+
+def touched(old: Intent, new: Intent) -> Touched | None:
+    """What is different; None if that is too much to name, or the policy."""
+    if new.policy is not old.policy:
+        return None
+    kinds = (field.name for field in fields(Touched))
+    found = Touched(*(frozenset(changed(getattr(old, kind), getattr(new, kind))) for kind in kinds))
+    return found if len(found) <= MOST else None
+
+
+def document(of: Touched) -> dict[str, list[str]]:
+    """As it is kept."""
+    return {field.name: sorted(getattr(of, field.name)) for field in fields(of)}
+
+
+def of_document(kept: Mapping[str, list[str]]) -> Touched:
+    """As it was kept, by a release that had no berths too."""
+    return Touched(*(frozenset(kept.get(field.name, ())) for field in fields(Touched)))

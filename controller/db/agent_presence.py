@@ -1,0 +1,86 @@
+"""Which agent is connected to which replica, and what it has proved there: for the other replicas."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import Text, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.core.clock import now
+from controller.db.base import NAME, NUMBER, Base, Time
+from controller.db.engine import Lock, alone
+
+
+class AttendanceRow(Base):
+    """`replica` is None if it is connected to none; `proved` the latest generation that its kernel was seen to agree
+    with, `report` what it reported last (JSON)."""
+
+    __tablename__ = "attendance"
+
+    cloudlet: Mapped[str] = mapped_column(NAME, primary_key=True)
+    replica: Mapped[str | None] = mapped_column(NAME)
+    proved: Mapped[int] = mapped_column(NUMBER)
+    report: Mapped[str | None] = mapped_column(Text)
+    at: Mapped[datetime] = mapped_column(Time)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a replica says of one agent. `report` is None if it is as it was."""
+
+    connected: bool
+    proved: int
+    report: str | None
+
+
+async def note(session: AsyncSession, replica: str, seen: Mapping[str, Seen]) -> None:
+    """Writes down what this replica says. That an agent is not here says nothing of one that is elsewhere meanwhile."""
+    await alone(session, Lock.ATTENDANCE)
+    query = select(AttendanceRow.cloudlet, AttendanceRow.replica).where(AttendanceRow.cloudlet.in_(seen))
+    known = {row[0]: row[1] for row in await session.execute(query)}
+    moment, fresh = now(), []
+    for name, of in seen.items():
+        place = replica if of.connected else None
+        if name not in known:
+            row = {"cloudlet": name, "replica": place, "proved": of.proved, "report": of.report, "at": moment}
+            fresh.append(row)
+            continue
+        values: dict[str, Any] = {"proved": of.proved, "at": moment}
+        if of.connected or known[name] in (None, replica):
+            values["replica"] = place
+        if of.report is not None:
+            values["report"] = of.report
+        await session.execute(update(AttendanceRow).where(AttendanceRow.cloudlet == name).values(**values))
+    if fresh:
+        await session.execute(insert(AttendanceRow), fresh)
+
+
+async def load(session: AsyncSession) -> dict[str, tuple[str | None, int]]:
+    """Where agents are, and what they have proved."""
+    query = select(AttendanceRow.cloudlet, AttendanceRow.replica, AttendanceRow.proved)
+    return {row[0]: (row[1], row[2]) for row in await session.execute(query)}
+
+
+async def reports(session: AsyncSession, names: Iterable[str]) -> dict[str, str]:
+    """The last reports of agents (JSON)."""
+    found: dict[str, str] = {}
+    left = iter(names)
+    while some := list(islice(left, 1000)):
+        query = select(AttendanceRow.cloudlet, AttendanceRow.report).where(AttendanceRow.cloudlet.in_(some))
+        found |= {name: report for name, report in await session.execute(query) if report is not None}
+    return found
+
+
+async def clear(session: AsyncSession, replica: str) -> None:
+    """Nobody is connected to this replica: it has just started, or says it all again."""
+    await alone(session, Lock.ATTENDANCE)
+    await session.execute(update(AttendanceRow).where(AttendanceRow.replica == replica).values(replica=None))
+
+
+async def forget(session: AsyncSession, names: Collection[str]) -> None:
+    """Cloudlets that are gone."""
+    await session.execute(delete(AttendanceRow).where(AttendanceRow.cloudlet.in_(names)))

@@ -1,0 +1,81 @@
+"""Berths of VMs, and the VMs of whose berths the intent is still to be told."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import JSON, delete, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from controller.core.intent import Berth
+from controller.core.persistent_map import changed
+from controller.db.base import NAME, NUMBER, Base
+
+
+class BerthRow(Base):
+    """One VM's, as the intent has it."""
+
+    __tablename__ = "berths"
+
+    name: Mapped[str] = mapped_column(NAME, primary_key=True)
+    macs: Mapped[list[str]] = mapped_column(JSON)
+    endpoints: Mapped[list[str]] = mapped_column(JSON)
+    kept: Mapped[list[str]] = mapped_column(JSON)
+
+
+class DueRow(Base):
+    """Written with whatever changes where a VM may be, or what it is known by; gone when the intent has it. A VM may be
+    there several times: who takes away what he has seen takes away nothing that came after."""
+
+    __tablename__ = "berths_due"
+
+    id: Mapped[int] = mapped_column(NUMBER, primary_key=True)
+    vm: Mapped[str] = mapped_column(NAME)
+
+
+async def load(session: AsyncSession) -> dict[str, Berth]:
+    """All berths."""
+    return _berths(await session.execute(select(BerthRow.name, BerthRow.macs, BerthRow.endpoints, BerthRow.kept)))
+
+
+async def some(session: AsyncSession, names: list[str]) -> dict[str, Berth]:
+    """The berths of these VMs."""
+    query = select(BerthRow.name, BerthRow.macs, BerthRow.endpoints, BerthRow.kept).where(BerthRow.name.in_(names))
+    return _berths(await session.execute(query))
+
+
+async def save(session: AsyncSession, old: Mapping[str, Berth], new: Mapping[str, Berth]) -> None:
+    """Writes what differs."""
+    if names := changed(old, new):
+        await session.execute(delete(BerthRow).where(BerthRow.name.in_(names)))
+        there = (new[name] for name in sorted(names) if name in new)
+        rows = [
+            {"name": b.name, "macs": list(b.macs), "endpoints": sorted(b.endpoints), "kept": list(b.kept)}
+            for b in there
+        ]
+        if rows:
+            await session.execute(insert(BerthRow), rows)
+
+
+async def note(session: AsyncSession, vm: str) -> None:
+    """The intent is to be told of that VM's berth."""
+    await session.execute(insert(DueRow).values(vm=vm))
+
+
+async def due(session: AsyncSession, limit: int) -> list[DueRow]:
+    """Up to `limit` of what is noted, the oldest first."""
+    return list(await session.scalars(select(DueRow).order_by(DueRow.id).limit(limit)))
+
+
+async def any_due(session: AsyncSession) -> bool:
+    """Whether anything is noted."""
+    return bool(await session.scalar(select(func.count()).select_from(select(DueRow.id).limit(1).subquery())))
+
+
+async def told(session: AsyncSession, ids: list[int]) -> None:
+    """The intent has what was noted with these numbers."""
+    await session.execute(delete(DueRow).where(DueRow.id.in_(ids)))
+
+
+def _berths(rows: Any) -> dict[str, Berth]:
+    return {row.name: Berth(row.name, tuple(row.macs), frozenset(row.endpoints), tuple(row.kept)) for row in rows}

@@ -1,0 +1,1 @@
+"""Certificates of cloudlets: issued, revoked, and asked for on each connection (docs/identity.md)."""

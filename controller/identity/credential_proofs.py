@@ -1,0 +1,92 @@
+"""Who speaks with a cloudlet's credential has to have its certificate as well; what is refused is logged and noted."""
+
+import logging
+import time
+
+from controller.core import credential_proofs
+from controller.core.clock import now
+from controller.core.credential_proofs import Peer
+from controller.core.event_budget import STRANGERS, of_cloudlet
+from controller.core.intent import Cloudlet
+from controller.core.unavailable import Unavailable
+from controller.db import certificates as table
+from controller.db.engine import Database
+from controller.identity.tls_peer import Shown
+from controller.runtime.event_log import Journal
+
+log = logging.getLogger(__name__)
+
+AGAIN = 60.0
+"""Seconds in which the same refusal is noted once."""
+
+AGENTS = "agents"
+"""The subject of refusals of those that have not said which cloudlet they are."""
+
+MOST = 1000
+"""Refusals that are remembered for that."""
+
+
+class Refusals:
+    """Says what was refused, and to whom."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._noted: dict[tuple[str, str], float] = {}
+
+    def note(self, subject: str, reason: str) -> None:
+        """Once in a while for each subject and reason."""
+        at = time.monotonic()
+        if len(self._noted) >= MOST:
+            self._noted = {key: when for key, when in self._noted.items() if at - when < AGAIN}
+        if at - self._noted.get((subject, reason), -AGAIN) < AGAIN or len(self._noted) >= MOST:
+            return
+        self._noted[subject, reason] = at
+        text = f"an agent's request was refused: {reason}"
+        log.warning("%s: %s", subject, text)
+        source = STRANGERS if subject == AGENTS else of_cloudlet(subject)
+        self._journal.note("agent-refused", subject, text, caused_by=source)
+
+
+class Proofs:
+    """Looks at what connections have shown. With `tls_only` agents are served over TLS, or not at all."""
+
+    def __init__(self, database: Database, refusals: Refusals, *, tls_only: bool) -> None:
+        self._database, self.refusals, self.tls_only = database, refusals, tls_only
+
+    async def reason(self, cloudlet: Cloudlet, shown: Shown | None) -> str | None:
+        """Why the credential of a cloudlet does not count on this connection (None: one without TLS); None if it does.
+        Raises Unavailable."""
+        peer = shown.peer if shown is not None else None
+        why = credential_proofs.lacking(cloudlet, peer, tls=shown is not None, tls_only=self.tls_only)
+        if why is None and shown is not None and (shown.cleared is None or shown.cleared <= now()):
+            assert peer is not None
+            why = await self._look(cloudlet, shown, peer)
+        if why is not None:
+            self.refusals.note(cloudlet.name, why)
+        return why
+
+    async def _look(self, cloudlet: Cloudlet, shown: Shown, peer: Peer) -> str | None:
+        """By the record of what was issued. A connection lives on over its certificate's end if the cloudlet has got
+        another one by then."""
+        at = now()
+        if shown.cleared is None and (why := credential_proofs.expired(peer, at)):
+            return why
+        try:
+            async with self._database.read() as session:
+                row = await table.get(session, peer.serial)
+                ends = [good.not_after for good in await table.good(session, cloudlet.name, at)]
+        except Unavailable:
+            if shown.cleared is None and cloudlet.key is not None:
+                return None  # what is revoked has another key, or took the credential with it
+            raise
+        if shown.cleared is not None:
+            if not ends:
+                return credential_proofs.expired(peer, at)
+            shown.cleared = max(ends)
+            return None
+        if row is None or row.cloudlet != cloudlet.name:
+            return f"the certificate {peer.serial} is not on record as {cloudlet.name}'s"
+        if row.revoked_at is not None:
+            return f"the certificate of {cloudlet.name} was revoked at {row.revoked_at:%Y-%m-%dT%H:%M:%SZ}"
+        shown.cleared = peer.not_after
+        return None

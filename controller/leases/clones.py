@@ -1,0 +1,53 @@
+"""Machines in two cloudlets that were copied with their client id: found in the leases, and told once."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from controller.core.clock import now
+from controller.core.clones import Clones, Use, clones
+from controller.core.event_budget import of_endpoint
+from controller.core.intent import Intent
+from controller.db import leases
+from controller.db.engine import Database
+from controller.db.leases import LeaseRow
+from controller.runtime.event_log import Journal
+
+MOST = 1000
+"""Pairs of leases that are looked at."""
+
+
+class ClonedClients:
+    """`lease_seconds` gives the lease time of an endpoint. A leader that has just become one tells all of them anew."""
+
+    def __init__(
+        self, database: Database, intent: Callable[[], Intent], lease_seconds: Callable[[str], int], journal: Journal
+    ) -> None:
+        self._database, self._intent, self._lease_seconds, self._journal = database, intent, lease_seconds, journal
+        self._told: set[tuple[str, str, str, str, str]] = set()
+
+    async def found(self) -> list[Clones]:
+        """Return those of now."""
+        at, known = now(), self._intent().endpoints
+        async with self._database.read() as session:
+            rows = await leases.with_one_client_id(session, at, MOST)
+        rows = [pair for pair in rows if all(row.endpoint in known for row in pair)]
+        return list(clones((self._use(one, at), self._use(other, at)) for one, other in rows))
+
+    def _use(self, row: LeaseRow, at: datetime) -> Use:
+        latest = min(at, row.expires_at - timedelta(seconds=self._lease_seconds(row.endpoint)))
+        cloudlet = self._intent().endpoints[row.endpoint].cloudlet
+        return Use(row.client_id or "", row.mac or "", row.endpoint, cloudlet, row.granted_at, latest)
+
+    async def tell(self) -> None:
+        """The leader's, now and then: an event for each that was not there the last time."""
+        found = await self.found()
+        for one in found:
+            if one.key not in self._told:
+                uses = [
+                    {"mac": use.mac, "endpoint": use.endpoint, "cloudlet": use.cloudlet} for use in (one.one, one.other)
+                ]
+                source = of_endpoint(one.one.endpoint)
+                self._journal.note(
+                    "cloned-client", one.one.endpoint, one.text, caused_by=source, client_id=one.shown, uses=uses
+                )
+        self._told = {one.key for one in found}

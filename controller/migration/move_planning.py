@@ -1,0 +1,70 @@
+"""What is planned when somebody asks for a move."""
+
+import secrets
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.core.destinations import authorise
+from controller.core.intent import Intent
+from controller.core.refusals import conflict, unknown
+from controller.core.saga import Place, Plan
+from controller.db import moves
+from controller.db.moves import MoveRow
+from controller.db.vms import VmRow
+from controller.migration.borrowed_pools import borrowed
+from controller.migration.predictions import unlike
+from controller.wire.moves import Tuning
+
+
+async def planned(
+    session: AsyncSession, intent: Intent, vm: VmRow, endpoint: str, *, keep: bool, linger: float | None
+) -> Plan:
+    """The plan of a move of the VM, which is locked, to an endpoint. Raises Refused if it cannot be now."""
+    others = await moves.of_vm(session, vm.name)
+    for other in others:
+        if other.live is not None:
+            text = f"{vm.name} is being moved already: {other.name}, to {other.destination}"
+            if other.kept.leaving:
+                text += f"; its old address lingers, and `weft move finish {other.name}` lets it go"
+            raise conflict(text, "vm")
+    if endpoint not in intent.endpoints:
+        raise unknown("endpoint", "endpoint", endpoint, intent.endpoints)
+    source, destination = _place(intent, vm.endpoint), _place(intent, endpoint)
+    if source.cloudlet == destination.cloudlet:
+        raise conflict(f"{vm.name} is at {vm.endpoint} of {source.cloudlet} already", "endpoint")
+    if vm.condition != "running":
+        raise conflict(f"{vm.name} is {vm.condition} at {vm.endpoint}: only a VM that runs can be moved", "vm")
+    if vm.address is None:
+        raise conflict(f"{vm.name} has no address at {vm.endpoint} yet", "vm")
+    if refused := await unlike(session, vm, (source.cloudlet, destination.cloudlet)):
+        text = f"{vm.name} would not be the same at {destination.cloudlet}: {'; '.join(refused)}"
+        raise conflict(text, "endpoint")
+    for other in others:
+        for place in {source.cloudlet, destination.cloudlet} & owed_by(other):
+            raise conflict(f"{place} has still to clear away what {other.name} has left of {vm.name}", "vm")
+    rules = intent.policy.migration
+    plan = Plan(
+        move=f"move-{secrets.token_hex(5)}",
+        machine=vm.made_of,
+        device=vm.device,
+        source=source,
+        destination=destination,
+        old=vm.address,
+        serving="b" if vm.serving == "b" else "a",
+        keep=keep,
+        linger=rules.linger_seconds if linger is None else linger,
+        borrowed=await borrowed(session, vm),
+        tuning=Tuning(downtime_ms=rules.downtime_ms, compression=rules.compression, post_copy=rules.post_copy),
+    )
+    authorise(intent, plan)
+    return plan
+
+
+def owed_by(row: MoveRow) -> set[str]:
+    """The cloudlets that have still something to do for a move, once it is over."""
+    return {row.source if task.side == "source" else row.destination for task in row.kept.tasks}
+
+
+def _place(intent: Intent, endpoint: str) -> Place:
+    cloudlet = intent.cloudlets[intent.endpoints[endpoint].cloudlet]
+    return Place(cloudlet.name, endpoint, cloudlet.vtep)

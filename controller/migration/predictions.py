@@ -1,0 +1,161 @@
+"""Predictions: what is on record of a VM, a link and past moves is gathered for `core.estimates`; and what became of a
+move is put on record for the next one."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.core import cpu_choice
+from controller.core.estimates import Estimate, Facts, Profile, estimate, wire_ratio
+from controller.core.follow_policy import Relation
+from controller.core.intent import Intent
+from controller.core.profiles import Past
+from controller.core.refusals import conflict, unknown
+from controller.db import bandwidths, decisions, neighbours, platforms, profiles
+from controller.db.neighbours import NeighbourRow
+from controller.db.profiles import ProfileRow
+from controller.db.vms import VmRow
+from controller.wire.machines import Machine
+from controller.wire.moves import Figures
+from controller.wire.platforms import differences
+
+TRANSFERS = ("disk", "memory", "switchover")
+"""Acts in which state goes over the link."""
+
+PAUSES = ("switchover", "activate")
+"""Acts in which the VM is paused."""
+
+
+def link(intent: Intent, vm: VmRow, endpoint: str) -> tuple[str, str]:
+    """The cloudlets between which a move of the VM to an endpoint goes. Raises Refused if it goes nowhere."""
+    if endpoint not in intent.endpoints:
+        raise unknown("endpoint", "endpoint", endpoint, intent.endpoints)
+    source, destination = intent.endpoints[vm.endpoint].cloudlet, intent.endpoints[endpoint].cloudlet
+    if source == destination:
+        raise conflict(f"{vm.name} is at {source} already", "endpoint")
+    return source, destination
+
+
+async def predict(
+    session: AsyncSession, vm: VmRow, between: tuple[str, str], downtime_ms: float, at: datetime
+) -> tuple[Relation, Estimate]:
+    """What the one cloudlet is to the other by the neighbour database, and what a move of the VM between them takes."""
+    there, back = between, (between[1], between[0])
+    measured = await neighbours.between(session, *between)
+    machine = vm.made_of
+    facts = Facts(
+        vm=vm.name,
+        image=machine.image,
+        memory=machine.memory,
+        has_disk=machine.disk is not None,
+        link=between,
+        memory_used=vm.memory_used,
+        dirty_rate=vm.dirty_rate,
+        rtt_ms=_rtt(measured.values(), at),
+        bandwidth=await bandwidths.of(session, *there),
+        bandwidth_back=await bandwidths.of(session, *back),
+        history=[_profile(row) for row in await profiles.history(session, vm.name, machine.image, between)],
+        downtime_ms=downtime_ms,
+    )
+    return _relation(measured.get(there), at), estimate(facts)
+
+
+async def unlike(session: AsyncSession, vm: VmRow, between: tuple[str, str]) -> list[str]:
+    """Why the VM would not be the same at the other end, by what both agents have told of their hypervisors. Empty if
+    nothing keeps it, or one of them has told nothing; but a CPU that is settled is given by an agent that says so."""
+    machine = vm.made_of
+    here, there = [await platforms.of(session, name, machine.driver) for name in between]
+    why = cpu_choice.refusal(machine.cpu, between[1], there) if machine.cpu is not None else None
+    cannot = [f"CPU: {why}"] if why is not None else []
+    if here is None or there is None:
+        return cannot
+    ours, theirs = (cpu_choice.given(platform, machine.cpu) for platform in (here, there))
+    return [*differences(machine, ours, theirs, between), *cannot]
+
+
+async def learn(
+    session: AsyncSession,
+    move: str,
+    machine: Machine,
+    between: tuple[str, str],
+    when: tuple[datetime, datetime],
+    figures: Mapping[str, Figures],
+) -> None:
+    """Puts a move that was made on record, from its beginning to its end: how long copying took, or all of it where
+    nobody measured that, and what was measured in its acts. To be called in the transaction that ends it; a second time
+    does nothing."""
+    decided = await decisions.of_move(session, move)
+    said: dict[str, Any] = decided.estimate if decided is not None else {}
+    memory, disk = figures.get("memory", Figures()), figures.get("disk", Figures())
+    parts = [figures[act] for act in TRANSFERS if act in figures]
+    wire, took = sum(part.wire or 0 for part in parts), sum(part.seconds or 0 for part in parts)
+    paused = [figures[act].paused_ms for act in PAUSES if act in figures]
+    row = ProfileRow(
+        move=move,
+        vm=machine.name,
+        image=machine.image,
+        source=between[0],
+        destination=between[1],
+        memory=machine.memory,
+        memory_used=memory.memory_used,
+        dirty_rate=memory.dirty_rate,
+        bandwidth=wire * 8 / took if wire and took else None,
+        rtt_before_ms=(said.get("inputs", {}).get("rtt_ms") or {}).get("value"),
+        rtt_during_ms=await _during(session, between, when),
+        predicted_seconds=said.get("seconds"),
+        model_seconds=(said.get("forecast") or {}).get("seconds"),
+        seconds=took or (when[1] - when[0]).total_seconds(),
+        paused_ms=sum(one or 0 for one in paused) if any(one is not None for one in paused) else None,
+        wire=wire or None,
+        disk=disk.done,
+        ratio=_ratio(machine, figures, said.get("inputs", {})),
+        at=when[1],
+    )
+    if await profiles.add(session, row) and wire and took:
+        await bandwidths.record(session, *between, wire, took)
+
+
+def _ratio(machine: Machine, figures: Mapping[str, Figures], inputs: Mapping[str, Any]) -> float | None:
+    """Bytes on the wire for one of memory in use, where that is the memory that the next prediction starts from."""
+    memory, last = figures.get("memory", Figures()), figures.get("switchover", Figures())
+    if memory.wire is None:
+        return None
+    used = memory.memory_used or (inputs.get("memory") or {}).get("value") or machine.memory
+    dirty = memory.dirty_rate if memory.dirty_rate is not None else (inputs.get("dirty_rate") or {}).get("value") or 0.0
+    return wire_ratio(memory.wire + (last.wire or 0), used, dirty, memory.seconds or 0.0)
+
+
+async def _during(session: AsyncSession, between: tuple[str, str], when: tuple[datetime, datetime]) -> float | None:
+    """The round trip that was measured while a move was under way; None if none was, as in most short ones."""
+    rows = (await neighbours.between(session, *between)).values()
+    measured = [row.median_ms for row in rows if when[0] <= row.at <= when[1] and row.median_ms is not None]
+    return max(measured, default=None)
+
+
+def as_json(found: Estimate) -> dict[str, Any]:
+    """An estimate as it is kept and shown."""
+    return asdict(found) | {"rtt_ms": found.rtt_ms}
+
+
+def _relation(row: NeighbourRow | None, at: datetime) -> Relation:
+    if row is None:
+        return Relation.NOT
+    if row.fresh_until <= at:
+        return Relation.STALE
+    return Relation.POSSIBLE if row.possible else Relation.NOT
+
+
+def _rtt(rows: Any, at: datetime) -> float | None:
+    """The longer of what both have measured, if it is fresh."""
+    fresh = [row.median_ms for row in rows if row.fresh_until > at and row.median_ms is not None]
+    return max(fresh, default=None)
+
+
+def _profile(row: ProfileRow) -> Profile:
+    measured = ("memory_used", "dirty_rate", "disk", "ratio", "rtt_before_ms", "rtt_during_ms")
+    link = row.source, row.destination
+    past = Past(row.image, link, row.seconds, row.model_seconds or 0.0, row.predicted_seconds)
+    return Profile(past, row.vm, **{name: getattr(row, name) for name in measured})

@@ -1,0 +1,92 @@
+"""Transitions of moves: what happens to one, and what that makes of its VM, in one transaction."""
+
+from datetime import UTC, datetime
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.core.announce_permits import differs
+from controller.core.saga import Event, Note, Phase, Saga, advance
+from controller.db import announce_permits, events, leases, moves, pairs, vms
+from controller.db.moves import MoveRow
+from controller.migration.predictions import learn
+
+
+async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime) -> bool:
+    """Takes an event in. The row is locked. Returns whether anything is ordered otherwise than before."""
+    before = row.kept
+    after, notes = advance(before, event, at.timestamp())
+    if after == before and not notes:
+        return False
+    row.keep(after, at)
+    await _write_down(session, row, before, after, notes, at)
+    if (before.placed, before.address, before.serving) != (after.placed, after.address, after.serving):
+        await _settle(session, after, at)
+    if differs(before, after):
+        await announce_permits.note(session, after.plan.machine.name)
+    if after.swapped and not before.swapped:
+        await _give_up(session, after)
+    if after.phase.over and not before.phase.over:
+        if after.phase is Phase.DONE:
+            await _learn(session, after, at)
+        await _tell_end(session, row, after)
+    return after.tasks != before.tasks or after.phase is not before.phase
+
+
+async def _write_down(
+    session: AsyncSession, row: MoveRow, before: Saga, after: Saga, notes: tuple[Note, ...], at: datetime
+) -> None:
+    turned = before.phase is not Phase.UNDOING and after.phase in (Phase.UNDOING, Phase.UNDONE)
+    for note in notes:
+        if turned and note.undoing:
+            await moves.close(session, row.name, at)
+            turned = False
+        await moves.note(session, row.name, note, at)
+        what = "undoing " if note.undoing else ""
+        text = f"{row.name}: {what}{note.step} {note.state}" + (f": {note.detail}" if note.detail else "")
+        data = {"vm": row.vm, "state": note.state, "source": row.source, "destination": row.destination}
+        await events.add(session, f"move-{note.step}", row.name, text, **data)
+    if after.phase.over:
+        await moves.close(session, row.name, at)
+
+
+async def _settle(session: AsyncSession, saga: Saga, at: datetime) -> None:
+    """Where the VM is now, and what it is known by."""
+    vm = await vms.get(session, saga.plan.machine.name, lock=True)
+    if vm is None:
+        return
+    vm.serving, vm.address = saga.serving, saga.address
+    if vm.endpoint != saga.here.endpoint:
+        vm.endpoint, vm.condition, vm.seen_at = saga.here.endpoint, "running", at
+    vm.revision += 1
+
+
+async def _give_up(session: AsyncSession, saga: Saga) -> None:
+    """The old address has lingered for as long as it was to, and is not the VM's any more: neither leased to it, nor
+    kept for it. Its agent does the same with its own memory, when it discards the machine."""
+    device, here = saga.plan.device, saga.plan.destination.endpoint
+    for lease in await leases.of_vm(session, device, saga.plan.old):
+        await leases.remove(session, lease)
+        text = f"{lease.address} at {lease.endpoint} released: {device}'s VM is at {here}"
+        data = {"endpoint": lease.endpoint, "address": lease.address, "kind": lease.kind, "mac": lease.mac}
+        await events.add(session, "lease-released", device, text, **data)
+    for pair in await pairs.of_device(session, device):
+        ours = pair.held_until is not None and pair.held_until.isoformat() == saga.held
+        if ours and pair.endpoint != here:
+            pair.held_until = None
+            text = f"pair {pair.number} of {pair.endpoint} is not reserved any more"
+            await events.add(session, "pair-freed", device, text, endpoint=pair.endpoint)
+
+
+async def _learn(session: AsyncSession, saga: Saga, at: datetime) -> None:
+    """What the next move can be predicted from."""
+    figures = {str(step): found for step, found in saga.figures.items()}
+    between = saga.plan.source.cloudlet, saga.plan.destination.cloudlet
+    began = datetime.fromtimestamp(saga.began, UTC)
+    await learn(session, saga.plan.move, saga.plan.machine, between, (began, at), figures)
+
+
+async def _tell_end(session: AsyncSession, row: MoveRow, saga: Saga) -> None:
+    where = f"{row.vm} is at {saga.here.endpoint}, known by {saga.address}"
+    text = f"{row.name} is {saga.phase}: {where}" + (f"; {saga.reason}" if saga.reason else "")
+    data = {"vm": row.vm, "source": row.source, "destination": row.destination, "reason": saga.reason}
+    await events.add(session, f"move-{saga.phase}", row.name, text, **data)

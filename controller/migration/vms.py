@@ -1,0 +1,173 @@
+"""VMs: added, changed, started, stopped and removed."""
+
+from collections.abc import Callable, Collection
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.core.announce_permits import full
+from controller.core.cpu_choice import BY_POLICY
+from controller.core.intent import Intent
+from controller.core.refusals import conflict, invalid, unknown
+from controller.db import announce_permits, devices, endpoints, events, names
+from controller.db import vms as table
+from controller.db.engine import Database, Lock, alone
+from controller.db.vms import IDLE, STARTING, STOPPING, VmRow
+from controller.migration import vm_cpus, vm_images
+from controller.migration.vm_clients import check_free, register
+from controller.runtime.wakeup import Bell
+from controller.wire.flavours import Flavour
+from controller.wire.machines import Machine, client_id
+
+Check = Callable[[VmRow], None]
+"""Raises if the caller does not want the change after all."""
+
+
+class Vms:
+    """`intent` gives the LANs as they are now."""
+
+    def __init__(self, database: Database, intent: Callable[[], Intent], bell: Bell) -> None:
+        self._database, self._intent, self._bell = database, intent, bell
+        self.order: Callable[[str], None] = lambda cloudlet: None
+        """Tells a cloudlet's agent that there is something to do."""
+        self.berths: Callable[[], None] = lambda: None
+        """Tells the leader, if that is this controller, that berths are due."""
+
+    async def add(self, machine: Machine, device: str, endpoint: str, cpu: str = BY_POLICY) -> None:
+        """Records a VM for a device, at a LAN; it does not run yet. Whichever of its vNICs asks DHCP from now on gets
+        the odd address above the device's. `cpu` is the choice of its CPU. Raises Refused."""
+        if machine.macs[0] == machine.macs[1]:
+            raise invalid("macs", f"both vNICs have {machine.macs[0]}")
+        if endpoint not in self._intent().endpoints:
+            raise unknown("endpoint", "endpoint", endpoint, self._intent().endpoints)
+
+        async def work(session: AsyncSession) -> None:
+            await alone(session, Lock.VMS)
+            if not await endpoints.there(session, [endpoint]):
+                raise unknown("endpoint", "endpoint", endpoint, self._intent().endpoints)
+            await check_free(session, machine, device)
+            await vm_images.check(session, self._intent(), machine, endpoint)
+            await vm_cpus.check(session, self._intent(), cpu, machine.driver, endpoint)
+            evpn = self._intent().flavour(endpoint) is Flavour.EVPN
+            if evpn and (refused := full(endpoint, await table.count(session, endpoint))):
+                raise conflict(refused, "endpoint")
+            await register(session, machine, device)
+            await announce_permits.note(session, machine.name)
+            made = machine.model_dump(mode="json")
+            session.add(VmRow(name=machine.name, device=device, endpoint=endpoint, machine=made, cpu=cpu))
+            text = f"VM {machine.name} of {device} was added at {endpoint}"
+            await events.add(session, "vm-added", machine.name, text, device=device, endpoint=endpoint)
+
+        try:
+            await self._database.transact(work)
+        except IntegrityError as error:
+            raise conflict("another VM or device has this name, MAC or client id") from error
+        self.berths()
+        self._bell.ring()
+
+    async def change(
+        self, name: str, check: Check, amend: Callable[[Machine], Machine], cpu: str | None = None
+    ) -> None:
+        """Makes another machine of a VM that does not run; with `cpu`, another choice of its CPU, which is settled when
+        it is started next. Raises Refused."""
+        async with self._database.write() as session:
+            row = await _idle(session, name, check, "changed")
+            row.machine = amend(row.made_of).model_dump(mode="json", exclude={"cpu"})
+            if cpu is not None:
+                await vm_cpus.check(session, self._intent(), cpu, row.machine["driver"], row.endpoint)
+                row.cpu, row.cpu_settled = cpu, None
+            row.revision += 1
+            await events.add(session, "vm-changed", name, f"VM {name} was changed")
+        self._bell.ring()
+
+    async def start(self, name: str, check: Check) -> None:
+        """The agent where the VM is starts it as soon as it can; one that runs goes on. Its CPU is settled, unless an
+        earlier start has settled it. Raises Refused."""
+        async with self._database.write() as session:
+            row = await _there(session, name, check)
+            cloudlet = self._cloudlet(row)
+            if row.condition in ("running", STARTING):
+                return
+            if row.condition not in IDLE:
+                raise conflict(f"{name} is {row.condition} at {row.endpoint}, and cannot be started")
+            await vm_images.check(session, self._intent(), row.made_of, row.endpoint)
+            row.cpu_settled = await vm_cpus.settled(session, self._intent(), row)
+            await _ordered(session, row, STARTING, "start")
+        self.order(cloudlet)
+        self._bell.ring()
+
+    async def stop(self, name: str, check: Check) -> None:
+        """The agent where the VM is shuts it down as soon as it can, and takes back a start that is still ordered. What
+        does not run stays so. There is no way back from it but to start the VM again, once it has stopped. Raises
+        Refused."""
+        async with self._database.write() as session:
+            row = await _there(session, name, check, "stopped")
+            cloudlet = self._cloudlet(row)
+            if row.condition in (*IDLE, STOPPING):
+                row.ended = None  # so it is as somebody wants it
+                return
+            if row.condition not in ("running", "paused", "unresponsive", STARTING):
+                raise conflict(f"{name} is {row.condition} at {row.endpoint}, and cannot be stopped")
+            await _ordered(session, row, STOPPING, "stop")
+        self.order(cloudlet)
+        self._bell.ring()
+
+    def _cloudlet(self, row: VmRow) -> str:
+        """Where the VM is. Raises Refused if there is no agent."""
+        cloudlet = self._intent().cloudlets[self._intent().endpoints[row.endpoint].cloudlet]
+        if not cloudlet.speaks:
+            raise conflict(f"{row.endpoint} is not active: its cloudlet {cloudlet.name} is {cloudlet.state}")
+        return cloudlet.name
+
+    async def remove(self, name: str, check: Check, *, force: bool = False) -> None:
+        """Forgets a VM that does not run; by `force` one that does, which then runs on unattended. Raises Refused."""
+        async with self._database.write() as session:
+            row = await (_there if force else _idle)(session, name, check, "removed")
+            await devices.forget_client(session, row.device, client_id(name))
+            await session.delete(row)
+            await announce_permits.note(session, name)
+            text = f"VM {name} of {row.device} was removed" + (f", {row.condition} as it was" if force else "")
+            await events.add(session, "vm-removed", name, text, device=row.device, endpoint=row.endpoint)
+        self.berths()
+        self._bell.ring()
+
+
+async def _ordered(session: AsyncSession, row: VmRow, condition: str, what: str) -> None:
+    row.condition, row.ended = condition, None
+    row.revision += 1
+    text = f"VM {row.name} is to {what} at {row.endpoint}"
+    if what == "start" and row.cpu_settled is not None:
+        text += f" with the CPU {row.cpu_settled}"
+    await events.add(session, f"vm-{condition}", row.name, text)
+
+
+async def refuse_occupied(session: AsyncSession, endpoints: Collection[str]) -> None:
+    """Raises Refused if there are VMs at any of the LANs."""
+    if rows := await table.at(session, endpoints):
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        raise conflict(f"there is the VM {rows[0].name} at {rows[0].endpoint}{more}: move or remove it first")
+
+
+async def refuse_running(session: AsyncSession, cloudlet: str, endpoints: Collection[str]) -> None:
+    """Raises Refused if VMs run, or may run, at any of a cloudlet's LANs: once they are in no pool, none can leave."""
+    if rows := [row for row in await table.at(session, endpoints) if row.condition not in IDLE]:
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        there = f"the VM {rows[0].name} is {rows[0].condition} at {rows[0].endpoint}{more}"
+        raise conflict(f"{there}, and cannot leave once {cloudlet} drains: evacuate {cloudlet} first, or force it")
+
+
+async def _there(session: AsyncSession, name: str, check: Check, done: str = "started") -> VmRow:
+    row = await table.get(session, name, lock=True)
+    if row is None:
+        raise await names.missing(session, "VM", name)
+    check(row)
+    if move := (await table.moves(session, [name])).get(name):
+        raise conflict(f"{name} is being moved ({move}), and cannot be {done} before that is over")
+    return row
+
+
+async def _idle(session: AsyncSession, name: str, check: Check, done: str) -> VmRow:
+    row = await _there(session, name, check, done)
+    if row.condition not in IDLE:
+        raise conflict(f"{name} is {row.condition} at {row.endpoint}: it has to be stopped before it can be {done}")
+    return row

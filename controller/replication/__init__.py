@@ -1,0 +1,1 @@
+"""Replicas on one PostgreSQL: who leads, and which replica each agent is connected to (docs/replicas.md)."""

@@ -1,0 +1,170 @@
+"""Keys of BGP sessions: decides, step by step, which are in force (`controller.core.session_keys`), and tells.
+
+The leader decides, and tells route servers; each replica tells its agents. What is decided is in the database before
+anybody hears of it. Route servers are told before agents are; whoever was away is told when it is back, route servers
+by comparing digests of what they have."""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from ipaddress import ip_address
+
+from controller.agents.registry import Agents
+from controller.core.intent import Cloudlet, Intent
+from controller.core.refusals import conflict, missing
+from controller.core.session_keys import SessionKeys as Keys
+from controller.core.session_keys import advance, digest, password, standing
+from controller.core.session_stability import Settling
+from controller.core.unavailable import Unavailable
+from controller.db import events
+from controller.db import session_keys as table
+from controller.db.engine import Database
+from controller.db.session_keys import SessionKeysRow
+from controller.replication.leadership import Leadership
+from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, Unreachable
+from controller.routeservers.sync import Propagation
+from controller.runtime.wakeup import Bell
+from controller.wire.session_keys import SessionKey, SessionKeys, SessionKeysHeld
+
+log = logging.getLogger(__name__)
+
+LOOK = 1.0
+"""Seconds between two looks at what is in force, and at what route servers have."""
+
+
+class SessionKeeper:
+    """`secret` is the region's, None where sessions are not signed: nothing is decided then, and nobody told."""
+
+    def __init__(
+        self, database: Database, secret: bytes | None, intent: Callable[[], Intent], agents: Agents, bell: Bell
+    ) -> None:
+        self._database, self._secret, self._intent, self._agents, self._bell = database, secret, intent, agents, bell
+        self._rows: dict[str, SessionKeysRow] = {}
+        self._able: set[str] = set()
+        self._settling = Settling()
+        self._turn = asyncio.Event()
+
+    def document(self, cloudlet: Cloudlet) -> SessionKeys | None:
+        """What its agent is to know; None where there is nothing to say."""
+        row = self._rows.get(cloudlet.name)
+        if self._secret is None or row is None or row.credential != cloudlet.credential:
+            return None
+        sessions = {
+            server: SessionKey(key=key, password=password(self._secret, cloudlet.name, server, key))
+            for server, key in sorted(row.in_force.items())
+        }
+        return SessionKeys(wanted=row.wanted, sessions=sessions)
+
+    async def take(self, cloudlet: Cloudlet, said: SessionKeysHeld) -> None:
+        """What an agent has made of it."""
+        async with self._database.write() as session:
+            row = await table.get(session, cloudlet.name)
+            if row is not None and row.credential == cloudlet.credential:
+                row.held, row.seen = said.held, dict(said.seen)
+        self._turn.set()
+
+    async def rekey(self, cloudlet: str, *, off: bool) -> None:
+        """Another key, or none, for all sessions of a cloudlet."""
+        if self._secret is None:
+            raise conflict("BGP sessions are not signed here: WEFT_SESSION_SECRET_FILE is not set")
+        async with self._database.write() as session:
+            if cloudlet not in self._intent().cloudlets:
+                raise missing("cloudlet", cloudlet, self._intent().cloudlets)
+            row = await table.get(session, cloudlet)
+            if row is None:
+                raise conflict(f"{cloudlet} has no keys: its agent has not enrolled")
+            row.wanted = None if off else _new()
+            text = f"BGP sessions of {cloudlet} " + ("are not signed any more" if off else "get another key")
+            await events.add(session, "session-keys", cloudlet, text)
+        self._turn.set()
+        self._bell.ring()
+
+    def all(self) -> dict[str, Keys]:
+        """By cloudlet; nobody's where sessions are not signed."""
+        return {name: row.keys for name, row in self._rows.items()} if self._secret is not None else {}
+
+    def standing(self, cloudlet: str) -> dict[str, str] | None:
+        """For people: how each session is signed, by route server. None where there are no keys."""
+        row = self._rows.get(cloudlet)
+        if self._secret is None or row is None:
+            return None
+        return standing(row.keys)
+
+    async def run(self, servers: Sequence[Propagation], leadership: Leadership) -> None:
+        """Works until cancelled."""
+        while self._secret is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK):
+                    await self._turn.wait()
+            self._turn.clear()
+            try:
+                rows = await self._load()
+                if leadership.leading:
+                    if await self._decide(rows, [s.name for s in servers]):
+                        rows = await self._load()
+                    await asyncio.gather(*(self._bring(server, rows) for server in servers))
+            except Unavailable:
+                continue
+            before, self._rows = self._rows, rows
+            for name, row in rows.items():
+                if name not in before or before[name].keys != row.keys:
+                    self._agents.wake(name)
+
+    async def _load(self) -> dict[str, SessionKeysRow]:
+        async with self._database.read() as session:
+            return await table.load(session)
+
+    async def _decide(self, rows: Mapping[str, SessionKeysRow], servers: list[str]) -> bool:
+        """One step for each cloudlet that is due one. Returns whether there was any."""
+        intent = self._intent()
+        cloudlets = {n: c for n, c in intent.cloudlets.items() if c.credential and intent.has_pe(c)}
+        stale = [n for n, r in rows.items() if n not in cloudlets or cloudlets[n].credential != r.credential]
+        fresh = [n for n in cloudlets if n not in rows or n in stale]
+        self._settling.look({n: r.keys for n, r in rows.items()}, time.monotonic())
+
+        def next_of(name: str, keys: Keys) -> dict[str, str]:
+            return advance(keys, servers, self._able, self._settling.settled(name, servers))
+
+        ahead = [n for n, r in rows.items() if n not in stale and next_of(n, r.keys) != r.in_force]
+        if not stale and not fresh and not ahead:
+            return False
+        async with self._database.write() as session:
+            for name in stale:
+                await table.forget(session, name)
+            for name in fresh:
+                credential = cloudlets[name].credential or ""
+                row = SessionKeysRow(cloudlet=name, credential=credential, wanted=_new(), in_force={}, seen={})
+                session.add(row)
+            for name in ahead:
+                if (found := await table.get(session, name)) is not None:
+                    found.in_force = next_of(name, found.keys)
+                    log.info("BGP sessions of %s: keys in force at %s", name, ", ".join(sorted(found.in_force)))
+        return True
+
+    async def _bring(self, server: Propagation, rows: dict[str, SessionKeysRow]) -> None:
+        """Sees to it that a route server has the keys in force, and notes whether it takes any."""
+        assert self._secret is not None
+        cloudlets, wanted = self._intent().cloudlets, {}
+        for name, row in rows.items():
+            cloudlet, key = cloudlets.get(name), row.in_force.get(server.name)
+            if cloudlet is not None and cloudlet.speaks and key is not None:
+                wanted[str(ip_address(cloudlet.vtep))] = password(self._secret, name, server.name, key)
+        self._able.discard(server.name)
+        if not server.reachable:
+            return
+        try:
+            if await server.client.keys() != digest(wanted):
+                await server.client.tell_keys(wanted)
+        except RefusedByRouteServer as refused:
+            log.debug("%s takes no keys: %s", server.name, refused)
+        except (Unreachable, OtherGeneration) as error:
+            log.info("%s: keys: %s", server.name, error)
+        else:
+            self._able.add(server.name)
+
+
+def _new() -> str:
+    return secrets.token_hex(8)
