@@ -1,8 +1,8 @@
 """Where a device is taken to be (Teka, section V): hysteresis over what was seen of it. Pure.
 
 Only a lease moves a device; `controller.core.sighting_evidence` says who may speak of which. A device is taken to be at
-a LAN once it has been seen there, and nowhere else since, for `settle_seconds`. Every time that it goes elsewhere is a turn; turns
-are forgotten by half every CALM seconds, and the more there are, the longer it has to stay: one second more after the
+a LAN once it has been seen there, and nowhere else since, for `settle_seconds`. Every time that it goes elsewhere is a
+turn; turns are forgotten by half every CALM seconds, and the more there are, the longer it has to stay: one second more after the
 second, three after the third, then about twice as long each time. One that comes and goes as often as it can is
 followed some 20 times an hour, whatever it does.
 

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from controller.api.middleware import body_limits
+from controller.api.middleware import idempotency as middleware
 from controller.db import idempotency
 from controller.db.base import Base
 from controller.db.idempotency import IdempotencyRow
@@ -88,7 +89,7 @@ async def keep(controller: Controller, keys: int, prefix: str) -> None:
 async def test_each_caller_has_a_share_of_what_is_kept(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
     """The latest stay; those of others, and what is under way, are not touched."""
     monkeypatch.setattr(idempotency, "MOST", 4)
-    monkeypatch.setattr(idempotency, "PRUNED", 5)
+    monkeypatch.setattr(middleware, "PRUNED", 5)
     database = controller.region.database
     async with database.write() as session:
         idempotency.begin(session, "under-way", "r", "gone", "another")
