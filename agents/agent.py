@@ -8,39 +8,39 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
 
-from agents import vpls
 from agents.access import Access
 from agents.backoff import Backoff
-from agents.controller import Controller, ControllerAway, ControllerRefused
-from agents.events import watching
-from agents.fence import Nft
+from agents.bgp.gobgp import Gobgp, Intent
+from agents.bgp.session_keys import SessionSigning
+from agents.controller.client import Controller, ControllerAway, ControllerRefused
+from agents.controller.report import report, same
 from agents.fence.watch import RuleWatch
-from agents.gobgp import Gobgp, Intent
 from agents.guests import Guests
 from agents.host import Host
 from agents.hypervisors.found import Drivers
 from agents.hypervisors.ports import arrivals
 from agents.identity import Identity
 from agents.ipsec import Protection
-from agents.lan import bridge_name, on_bridge
+from agents.kernel import vpls
+from agents.kernel.events import watching
+from agents.kernel.lan import bridge_name, on_bridge
+from agents.kernel.netlink import Kernel, KernelError
 from agents.leases import Leases, Ports
 from agents.mac_moves import MacMoves
 from agents.moves import Moves
 from agents.moves.gateway import forget
 from agents.multipath import Multipath
-from agents.multipath.home import at_home
-from agents.multipath.six import six
+from agents.multipath.address6 import six
+from agents.multipath.on_home_lan import at_home
 from agents.neighbours import Neighbours
-from agents.netlink import Kernel, KernelError
+from agents.nft import Nft
 from agents.passages import Prober
 from agents.reconcile import Outcome, Reconciler
-from agents.reports import report, same
 from agents.services import EvpnSpeaker, LanServers, flavours
-from agents.session_keys import SessionSigning
 from agents.settings import Settings
 from agents.sightings import Sightings
 from agents.sources import Sources
-from agents.state import State, StateError
+from agents.storage.state import State, StateError
 from controller.wire.access import Access as AccessRules
 from controller.wire.certificates import Authorities, Revocations
 from controller.wire.desired import Desired

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agents.settings import ConfigError, Settings, load
-from agents.state import State, StateError
+from agents.storage.state import State, StateError
 from controller.wire import logs
 from controller.wire.release import release
 
@@ -69,9 +69,9 @@ async def _run(config: Path) -> int:
 
 async def _work(settings: Settings, state: State) -> None:
     from agents.agent import Agent  # late: a wrong file or command line is told at once
-    from agents.controller import Controller
-    from agents.enrolment import EnrolmentError, credential
+    from agents.controller.client import Controller
     from agents.identity import Identity
+    from agents.identity.enrolment import EnrolmentError, credential
 
     async with Controller(*map(str, settings.controller)) as controller:
         try:
@@ -95,8 +95,8 @@ def _strongswan(config: Path) -> int:
 
 
 async def _show(output: str) -> int:
-    from agents.netlink import Kernel
-    from agents.show import text
+    from agents.kernel.netlink import Kernel
+    from agents.kernel.show import text
 
     async with Kernel() as kernel:
         print(text(await kernel.read(), output))

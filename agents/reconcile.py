@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address, ip_network
 from typing import Protocol
 
-from agents import evpn, lan, vpls
 from agents.access import Access
-from agents.fence import BUDGETS, Fence, Nft, NftError, Underlay, budgets, ruleset
-from agents.kernel import Snapshot
-from agents.netlink import Kernel, KernelError
-from agents.operations import Operation, WriteSysctl, describe, index_of
-from agents.plan import plan
-from agents.vpls import Announcement, Pseudowire
+from agents.fence import BUDGETS, Fence, Underlay, budgets, ruleset
+from agents.kernel import evpn, lan, vpls
+from agents.kernel.netlink import Kernel, KernelError
+from agents.kernel.operations import Operation, WriteSysctl, describe, index_of
+from agents.kernel.plan import plan
+from agents.kernel.snapshot import Snapshot
+from agents.kernel.vpls import Announcement, Pseudowire
+from agents.nft import Nft, NftError
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.flavours import Flavour
 
@@ -33,7 +34,7 @@ class Outcome:
 
 
 class Heard(Protocol):
-    """What the PE has heard of VPLS routes, and whether that is all there is (agents/gobgp)."""
+    """What the PE has heard of VPLS routes, and whether that is all there is (agents/bgp/gobgp)."""
 
     @property
     def table(self) -> Sequence[Announcement]: ...

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from agents import dhcp, dhcp6
-from agents.dhcp import DhcpError, DhcpServer
-from agents.dhcp.leases import LeaseSource
-from agents.dhcp6 import Dhcp6Server
-from agents.families import Families
-from agents.lan import bridge_name, mac
-from agents.ra import Advertisement, Advertiser, AdvertiserError
+from agents.dhcp import v4, v6
+from agents.dhcp.dual_stack import Families
+from agents.dhcp.lease_source import LeaseSource
+from agents.dhcp.ra import Advertisement, Advertiser, AdvertiserError
+from agents.dhcp.v4 import DhcpError, DhcpServer
+from agents.dhcp.v6 import Dhcp6Server
+from agents.kernel.lan import bridge_name, mac
 from agents.settings import FrrSettings
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.flavours import Flavour
@@ -93,10 +93,10 @@ class LanServers:
     def _server(self, what: str, lan: _Lan) -> Server:
         if what == "dhcp" or lan.prefix6 is None:
             leases = self._families.of(4) if lan.prefix6 is not None else self._leases
-            told = dhcp.Lan.of(lan.gateway, lan.prefix, lan.mtu, lan.hosts)
+            told = v4.Lan.of(lan.gateway, lan.prefix, lan.mtu, lan.hosts)
             return DhcpServer(lan.endpoint, lan.bridge, told, leases)
         if what == "dhcp6":
-            told6 = dhcp6.Lan.of(lan.mac, lan.prefix, lan.prefix6, lan.hosts)
+            told6 = v6.Lan.of(lan.mac, lan.prefix, lan.prefix6, lan.hosts)
             return Dhcp6Server(lan.endpoint, lan.bridge, told6, self._families.of(6))
         return Advertiser(lan.bridge, Advertisement.of(lan.mac, lan.prefix6, lan.mtu, lan.hosts))
 
@@ -149,7 +149,7 @@ class EvpnSpeaker:
     async def run(self) -> None:
         """Configures FRR after each change, and looks after it from time to time."""
         await self._work.wait()
-        from agents.frr import Frr, FrrError, render  # only EVPN cloudlets pay for the template engine
+        from agents.bgp.frr import Frr, FrrError, render  # only EVPN cloudlets pay for the template engine
 
         frr = Frr(self._settings.vty_dir, self._settings.conf)
         while True:

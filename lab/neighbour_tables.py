@@ -3,7 +3,7 @@ than the kernel's default of 1,024 entries, as a cloudlet's own machine does."""
 
 from pathlib import Path
 
-from agents.lan import neighbour_tables
+from agents.kernel.lan import neighbour_tables
 from lab.errors import LabError
 
 _SETTINGS = Path("/proc/sys")

@@ -11,13 +11,14 @@ from pydantic import ValidationError
 from agents.access.rules import OVER, TABLE, Filtering, Objects, counter, objects, ruleset, sweep
 from agents.access.specification import Specification, read
 from agents.backoff import Backoff
-from agents.controller import ControllerAway, ControllerRefused
-from agents.fence import OTHER_VNI, OUTSIDE, Nft, NftError
+from agents.controller.client import ControllerAway, ControllerRefused
+from agents.fence import OTHER_VNI, OUTSIDE
 from agents.fence.budgets import TABLE as BUDGETS
 from agents.fence.rules import TABLE as FENCES
-from agents.lan import bridge_name, tunnel_pattern
+from agents.kernel.lan import bridge_name, tunnel_pattern
+from agents.nft import Nft, NftError
 from agents.sources.rules import TABLE as SOURCES
-from agents.state import State, StateError
+from agents.storage.state import State, StateError
 from controller.wire.access import Access as Document
 from controller.wire.access import AccessReport, Counted, Dropped, Impostor
 from controller.wire.desired import Desired

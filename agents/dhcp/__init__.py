@@ -1,14 +1,3 @@
-"""The LAN's DHCPv4 server (RFC 2131). It owns no addresses: every answer comes from the address plan.
+"""What hosts of a LAN are told: DHCPv4 (v4/), DHCPv6 (v6/) and router advertisements (ra/).
 
-Start with `DhcpServer` (server.py), the sockets and the bounded work; decision.py says what a message asks for and
-what the answer is, without I/O; settings.py has what hosts are told beside their address; message.py is the wire
-format; leases.py is the seam to the plan. Why a codec of our own: pyroute2's is a client's, which drops options it
-cannot name, stops silently at a bad one, and turns client ids into text, while a server must tell clients apart by
-their exact bytes.
-"""
-
-from agents.dhcp.leases import LeaseRefused, LeaseSource, NoAnswer
-from agents.dhcp.server import DhcpError, DhcpServer
-from agents.dhcp.settings import Lan
-
-__all__ = ["DhcpError", "DhcpServer", "Lan", "LeaseRefused", "LeaseSource", "NoAnswer"]
+`lease_source.py` is the seam to the address plan, and `dual_stack.py` ties the two leases of a machine together."""

@@ -29,10 +29,10 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from itertools import pairwise
 
 from agents.fence import frames
-from agents.kernel import GATEWAYS, VXLAN_PORT
+from agents.kernel.snapshot import GATEWAYS, VXLAN_PORT
+from agents.nft.nft import FAMILIES
 
 TABLE = "weft"
-FAMILIES = ("bridge", "inet")
 
 AT_PORTS = ("tagged-at", "wrapped-at", "dhcp-at", "router-at", "gateway-at", "hidden-at")
 """Why what comes from an access port is dropped: a tag, another header in front of the packet, a DHCP server, a router,

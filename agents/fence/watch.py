@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from agents.fence.nft import Nft
-from agents.fence.notifications import Transaction, heard
+from agents.nft import Nft
+from agents.nft.notifications import Transaction, heard
 from controller.wire.findings import Finding
 
 log = logging.getLogger(__name__)

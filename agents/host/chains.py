@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from agents.kernel import VXLAN_PORT
+from agents.kernel.snapshot import VXLAN_PORT
 from controller.wire.findings import Finding
 
 _OURS = "weft"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from agents.fence.nft import NftError, chains, objects
 from agents.host.chains import dropping, finding, passes
 from agents.host.settings import BRIDGED, findings, paths
+from agents.nft import NftError, chains, objects
 from controller.wire.findings import Finding
 
 log = logging.getLogger(__name__)

@@ -9,11 +9,11 @@ from pathlib import Path
 from random import random
 
 from agents.backoff import Backoff
-from agents.controller import Controller, ControllerAway, ControllerRefused
+from agents.controller.client import Controller, ControllerAway, ControllerRefused
 from agents.identity import lifetimes, x509
 from agents.identity.tls import context
 from agents.identity.x509 import Foreign, Unfit, Validity
-from agents.state import State, StateError
+from agents.storage.state import State, StateError
 from controller.wire.certificates import Authorities, CertificateRequest, Certified, Revocations
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from agents.answer import Unreadable, read
-from agents.fence.nft import NftError, objects
 from agents.ipsec.guard import FAMILY, TABLE
+from agents.nft import NftError, objects
 
 _COUNTED = ("came_from", "meant_for")  # sets whose elements count
 

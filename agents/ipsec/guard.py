@@ -13,7 +13,7 @@ is kept in for a while with those as well to whom there was some when they still
 
 from collections.abc import Iterable
 
-from agents.kernel import BGP_PORT, VXLAN_PORT
+from agents.kernel.snapshot import BGP_PORT, VXLAN_PORT
 
 FAMILY, TABLE = "inet", "weft-ipsec"
 DEVICE = "ipsec0"

@@ -5,13 +5,13 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from agents.fence.nft import NftError
 from agents.ipsec import mtu
 from agents.ipsec.device import lengthen
 from agents.ipsec.drops import Drops, drops
 from agents.ipsec.guard import OPEN, guard
-from agents.ipsec.told import told
+from agents.ipsec.report import told
 from agents.ipsec.tunnel import Tunnels, intent, members
+from agents.nft import NftError
 from agents.settings import IpsecSettings
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.tunnels import Ipsec

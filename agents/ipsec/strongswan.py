@@ -14,8 +14,8 @@ from agents.ipsec.association import Association
 from agents.ipsec.charon import Charon, CharonAway, CharonError
 from agents.ipsec.connections import PROOF, Connection, connections, leads, name, proof, proofs, proves
 from agents.ipsec.credentials import Credentials, CredentialsError, read
-from agents.ipsec.doubt import Act, Doubts
 from agents.ipsec.reasons import REFUSED, Reasons
+from agents.ipsec.reauthentication import Act, Doubts
 from agents.ipsec.traffic import Meter
 from agents.ipsec.tunnel import Intent, Peer, State
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any
 
+from agents.leases.client_index import People
 from agents.leases.pair import KINDS, Device, Half, Kind, Pair, same
-from agents.leases.people import People
 from agents.leases.quarantine import QUARANTINE
 from agents.leases.room import Key, Room
 from agents.leases.shares import Shares

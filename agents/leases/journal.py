@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from agents import durable
-from agents.group_commit import GroupCommit
+from agents.storage import durable
+from agents.storage.group_commit import GroupCommit
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 PROOFS = Path("/run/weft/journals")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from agents.backoff import Backoff
-from agents.controller import ControllerAway, ControllerRefused
-from agents.dhcp.leases import LeaseRefused, NoAnswer
+from agents.controller.client import ControllerAway, ControllerRefused
+from agents.dhcp.lease_source import LeaseRefused, NoAnswer
 from agents.leases.account import Account
 from agents.leases.book import Answer, Book
 from agents.leases.clones import Clones

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
 
-from agents.dhcp.leases import NoAnswer
+from agents.dhcp.lease_source import NoAnswer
 from agents.leases.journal import JournalError
 from agents.leases.lan import Exchanges, Lan
 from agents.leases.shares import ONE_PORT, Ports

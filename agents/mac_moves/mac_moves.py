@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from agents.kernel import bridge_index, tunnel_index
-from agents.lan import bridge_name
+from agents.kernel.lan import bridge_name
+from agents.kernel.snapshot import bridge_index, tunnel_index
 from agents.mac_moves.notifications import Entry, listen, look_up
 from agents.mac_moves.places import Place, Places
 from controller.wire.desired import Desired, Endpoint

@@ -6,7 +6,7 @@ import logging
 
 from agents.hypervisors.found import Driver
 from agents.hypervisors.hypervisor import Fenced, Hypervisor, HypervisorError, Refused
-from agents.moves.place import Place
+from agents.moves.execution_context import Place
 from controller.wire.machines import Condition, MachineState
 from controller.wire.moves import Figures, Order
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 
 from agents.hypervisors.hypervisor import Hypervisor, HypervisorError, Networked, Refused
 from agents.moves.activation import activate
-from agents.moves.place import Place
+from agents.moves.execution_context import Place
 from controller.wire.moves import Figures, Order, Progress, Target
 
 log = logging.getLogger(__name__)

@@ -3,8 +3,8 @@ neighbour table, and would go on with an address that is nobody's any more (RFC 
 
 import logging
 
-from agents.netlink import Kernel, KernelError
-from agents.operations import DeleteNeighbour
+from agents.kernel.netlink import Kernel, KernelError
+from agents.kernel.operations import DeleteNeighbour
 
 log = logging.getLogger(__name__)
 

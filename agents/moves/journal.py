@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agents.hypervisors.hypervisor import HypervisorError
-from agents.state import State, StateError
+from agents.storage.state import State, StateError
 from controller.wire.model import Message
 from controller.wire.moves import Order, Progress
 

@@ -10,9 +10,9 @@ from agents.backoff import Backoff
 from agents.hypervisors.found import Drivers
 from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
 from agents.moves.acts import carry_out, ended
-from agents.moves.fence import FENCED, Fence
+from agents.moves.execution_context import Door, Forget, Lessor, Place
 from agents.moves.journal import Entry, Journal, open_fence
-from agents.moves.place import Door, Forget, Lessor, Place
+from agents.moves.lease_fence import FENCED, Fence
 from agents.moves.reporter import TICK, Away, Reporter
 from agents.moves.switch import Switch
 from agents.moves.tasks import end

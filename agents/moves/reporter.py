@@ -5,8 +5,8 @@ import logging
 from typing import Protocol
 
 from agents.backoff import Backoff
-from agents.controller import ControllerAway, ControllerRefused
-from agents.moves.place import Place
+from agents.controller.client import ControllerAway, ControllerRefused
+from agents.moves.execution_context import Place
 from controller.wire.machines import MachineState
 from controller.wire.moves import MoveReport, Progress
 from controller.wire.platforms import Platform

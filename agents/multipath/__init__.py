@@ -3,8 +3,8 @@
 
 Begin with switch.py (what is done, in which order) and join.py (how it is known that the device is there). Pure:
 options.py and segment.py (what is in a frame), handshake.py (when a subflow has joined), sockets.py (what a guest says
-of its own). ear.py is the door to the wire; watch.py listens there, and watches.py keeps what listens. guest.py is
-`weft-guest`, asked through the hypervisor.
+of its own). packet_socket.py is the door to the wire; watch.py listens there, and watches.py keeps what listens.
+guest.py is `weft-guest`, asked through the hypervisor.
 """
 
 from agents.multipath.handshake import Joined

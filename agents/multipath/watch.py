@@ -5,8 +5,8 @@ import socket
 from collections.abc import Callable
 from typing import Self
 
-from agents.multipath.ear import ear
 from agents.multipath.handshake import Handshakes, Joined
+from agents.multipath.packet_socket import ear
 from agents.multipath.segment import Address, SegmentError, segment
 
 _FRAME = 2048

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agents.controller import Controller
+from agents.controller.client import Controller
 from agents.neighbours.prober import Prober
 from agents.neighbours.reporter import Reporter
 from controller.wire.neighbours import Candidates

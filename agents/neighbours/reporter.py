@@ -8,7 +8,7 @@ from random import random
 from typing import Protocol
 
 from agents.backoff import Backoff
-from agents.controller import ControllerAway, ControllerRefused
+from agents.controller.client import ControllerAway, ControllerRefused
 from agents.neighbours.buffer import BATCH, Buffer
 from agents.neighbours.samples import Round
 from controller.wire.neighbours import NeighbourReport

@@ -6,7 +6,7 @@ import socket
 import struct
 import time
 
-from agents.kernel import BGP_PORT
+from agents.kernel.snapshot import BGP_PORT
 from controller.wire.neighbours import Method
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from agents import bpf
-from agents.families import Version
+from agents.dhcp.dual_stack import Version
 from agents.passages import arp, discovery
 from agents.passages.table import Table
 from agents.passages.targets import Lan, Target, targets

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from agents.families import Version
+from agents.dhcp.dual_stack import Version
 from agents.passages.targets import Target
 from controller.wire.desired import GATEWAYS
 from controller.wire.findings import Passage, Verdict

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_interface, ip_network
 
-from agents.families import Version
-from agents.lan import bridge_name, gateways, mac
+from agents.dhcp.dual_stack import Version
+from agents.kernel.lan import bridge_name, gateways, mac
 from controller.wire.desired import Desired, Remote
 
 _VERSIONS: tuple[Version, ...] = (4, 6)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
-from agents.lan import bridge_name, tunnel_pattern
+from agents.kernel.lan import bridge_name, tunnel_pattern
 from agents.sightings.rules import Watch
 from controller.wire.desired import Desired, Endpoint
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from agents.backoff import Backoff
-from agents.controller import ControllerAway, ControllerRefused
+from agents.controller.client import ControllerAway, ControllerRefused
 from agents.sightings.buffer import Buffer, sightings
 from controller.wire.sightings import How, SightingReport
 

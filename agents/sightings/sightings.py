@@ -5,8 +5,8 @@ import logging
 import socket
 
 from agents.backoff import Backoff
-from agents.dhcp.leases import LeaseSource
-from agents.fence import Nft, NftError
+from agents.dhcp.lease_source import LeaseSource
+from agents.nft import Nft, NftError
 from agents.sightings.lans import Lan, lans, watches
 from agents.sightings.message import Seen, decode
 from agents.sightings.nflog import Nflog, NflogError, present

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from agents.dhcp.leases import LeaseSource
+from agents.dhcp.lease_source import LeaseSource
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 
 Saw = Callable[[str, str, str], None]

@@ -4,7 +4,7 @@ import logging
 
 from pydantic import TypeAdapter, ValidationError
 
-from agents.state import State, StateError
+from agents.storage.state import State, StateError
 from controller.wire.model import Message
 
 log = logging.getLogger(__name__)

@@ -5,14 +5,14 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from ipaddress import IPv4Network, IPv6Network
 
-from agents.fence import Nft, NftError
-from agents.lan import bridge_name
+from agents.kernel.lan import bridge_name
+from agents.nft import Nft, NftError
 from agents.sources import machines
 from agents.sources.lan import Lan, Leased
 from agents.sources.machines import Visit
 from agents.sources.rules import changes, elements_of, ports, ruleset
 from agents.sources.table import Table
-from agents.state import State, StateError
+from agents.storage.state import State, StateError
 from controller.wire.delegations import Client
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.moves import Order

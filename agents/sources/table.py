@@ -5,9 +5,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 
-from agents.fence import Elements, Nft, NftError
-from agents.group_commit import GroupCommit
+from agents.nft import Elements, Nft, NftError
 from agents.sources.rules import TABLE, Change
+from agents.storage.group_commit import GroupCommit
 
 log = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 Only a lease moves a device; `controller.core.sighting_evidence` says who may speak of which. A device is taken to be at
 a LAN once it has been seen there, and nowhere else since, for `settle_seconds`. Every time that it goes elsewhere is a
-turn; turns are forgotten by half every CALM seconds, and the more there are, the longer it has to stay: one second more after the
-second, three after the third, then about twice as long each time. One that comes and goes as often as it can is
-followed some 20 times an hour, whatever it does.
+turn; turns are forgotten by half every CALM seconds, and the more there are, the longer it has to stay: one second more
+after the second, three after the third, then about twice as long each time. One that comes and goes as often as it can
+is followed some 20 times an hour, whatever it does.
 
 What arrives late counts at the time when it was seen: the last place in time is the last one in any order of arrival.
 """

@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agents.controller import Controller, ControllerAway, ControllerRefused
-from agents.dhcp.leases import LeaseRefused, NoAnswer
+from agents.controller.client import Controller, ControllerAway, ControllerRefused
+from agents.dhcp.lease_source import LeaseRefused, NoAnswer
 from agents.leases.lan import Lan
-from agents.state import StateError
+from agents.storage.state import StateError
 from controller.wire.desired import Endpoint
 from controller.wire.flavours import Flavour
 from controller.wire.leases import LeaseGrant, LeaseRequest

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from agents.dhcp import LeaseRefused
+from agents.dhcp.lease_source import LeaseRefused
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from tests.integration.agent_namespaces import Namespace
 

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agents.dhcp import DhcpServer, Lan, LeaseRefused
-from agents.ra import Advertisement, Advertiser
+from agents.dhcp.lease_source import LeaseRefused
+from agents.dhcp.ra import Advertisement, Advertiser
+from agents.dhcp.v4 import DhcpServer, Lan
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from controller.wire.machines import client_id
 from lab import netns, underlay

@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from agents.fence import Nft
 from agents.identity import x509 as agent_x509
 from agents.identity.identity import CERTIFICATE, CHAIN, CRL, KEY
 from agents.ipsec import Intent, Peer
@@ -23,6 +22,7 @@ from agents.ipsec.connections import PREFIX, PROOF
 from agents.ipsec.daemon import configuration
 from agents.ipsec.guard import guard
 from agents.ipsec.strongswan import Strongswan
+from agents.nft import Nft
 from controller.trust import x509
 from controller.trust.authority import Reason, Revoked
 from controller.wire.certificates import Certified

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agents.lan import mac
+from agents.kernel.lan import mac
 from tests.integration.agent_namespaces import Namespace, cable, namespaces, wait_for
 
 MPTCP = 262  # IPPROTO_MPTCP

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from agents.fence import Elements, Nft
 from agents.leases import Leases
+from agents.nft import Elements, Nft
 from agents.sources import Sources
-from agents.state import State
+from agents.storage.state import State
 from controller.wire.delegations import Block, Exchange, Exchanged
 from controller.wire.leases import LeaseRequest
 from tests.integration.agent_namespaces import Namespace, cable

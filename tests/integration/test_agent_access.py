@@ -15,7 +15,7 @@ import pytest_asyncio
 
 from agents.access.rules import TABLE, Filtering, objects, ruleset, sweep
 from agents.access.specification import read
-from agents.fence import Nft
+from agents.nft import Nft
 from controller.core.filters import told
 from controller.core.flowspec import FlowSpec
 from controller.wire.access import Access, Filter, Filtered

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from agents.access import Access
-from agents.fence import Fence, Nft, budgets, ruleset
+from agents.fence import Fence, budgets, ruleset
 from agents.fence.budgets import MACS, NEIGHBOURS, REQUESTS, TABLE, TUNNEL
-from agents.state import State
+from agents.nft import Nft
+from agents.storage.state import State
 from controller.wire.access import AccessReport
 from lab.neighbour_tables import enlarge
 from tests.integration.agent_namespaces import Namespace, cable, namespaces, speak, wait_for
@@ -235,5 +236,5 @@ async def test_without_fences_there_is_no_table() -> None:
     with lan() as net:
         await net.put(FENCE)
         with net.gate.entered():
-            await net.nft.clear()
+            await net.nft.apply(ruleset([]) + budgets([]))
         assert "weft" not in net.gate.run("nft list tables")

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from agents.dhcp import DhcpError, DhcpServer
-from agents.dhcp import Lan as Told
-from agents.dhcp.message import Kind, Message, Option, decode, encode
 from agents.dhcp.pace import Pace
+from agents.dhcp.v4 import DhcpError, DhcpServer
+from agents.dhcp.v4 import Lan as Told
+from agents.dhcp.v4.message import Kind, Message, Option, decode, encode
 from controller.wire.host_settings import HostSettings, Route
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from lab.patience import eventually

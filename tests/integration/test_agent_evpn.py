@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.frr import Frr, FrrError, render
-from agents.frr.vty import ask
+from agents.bgp.frr import Frr, FrrError, render
+from agents.bgp.frr.vty import ask
 from controller.wire.desired import Desired, Endpoint, Speaker
 from controller.wire.flavours import Flavour
 from lab.patience import eventually

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.dhcp import DhcpServer, Lan
-from agents.fence import Elements, Fence, Nft, NftError, ruleset
+from agents.dhcp.v4 import DhcpServer, Lan
+from agents.fence import TABLE, Fence, ruleset
+from agents.nft import Elements, Nft, NftError
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
 from tests.integration.fence_frames import ALL, FENCED, PASSING, WRAPPINGS, ethernet, icmp6, label, udp4
@@ -77,7 +78,7 @@ class Net:
 
     async def dropped(self) -> dict[str, int]:
         with self.gate.entered():
-            return {f"{d.bridge}.{d.reason}": d.packets for d in await self.nft.counters()}
+            return {f"{d.bridge}.{d.reason}": d.packets for d in await self.nft.counters(TABLE)}
 
     async def seen(self, rules: str, sender: Place, frames: dict[str, bytes], at: Place, expect: set[str]) -> set[str]:
         """The names of those frames that arrive, under these rules. A frame carries its name. Waits long for what is
@@ -360,9 +361,8 @@ async def test_elements_come_and_go_beside_the_fences(net: Net) -> None:
 async def test_fences_that_are_gone_leave_nothing(net: Net) -> None:
     await net.fence(RULES)
     with net.gate.entered():
-        await net.nft.clear()
-        await net.nft.clear()
-        assert await net.nft.counters() == []
+        await net.nft.apply(ruleset([]))
+        assert await net.nft.counters(TABLE) == []
     assert "weft" not in net.gate.run("nft list ruleset")
 
 

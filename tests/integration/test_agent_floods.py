@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from agents.kernel import Flood
-from agents.netlink import Kernel
+from agents.kernel.netlink import Kernel
+from agents.kernel.snapshot import Flood
 from tests.integration.agent_namespaces import Namespace, namespaces
 
 pytestmark = pytest.mark.lab

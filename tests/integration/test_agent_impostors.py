@@ -13,8 +13,9 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from agents.fence import Fence, Nft, Underlay, ruleset
-from agents.kernel import VXLAN_PORT
+from agents.fence import TABLE, Fence, Underlay, ruleset
+from agents.kernel.snapshot import VXLAN_PORT
+from agents.nft import Nft
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
 from tests.integration.fence_frames import BPDU, WRAPPINGS, ethernet, icmp6, ip6, label, udp4, udp6
 from tests.integration.frames_heard import arriving, drain, without
@@ -108,7 +109,7 @@ class Net:
 
     async def dropped(self) -> dict[str, int]:
         with self.gate.entered():
-            return {f"{c.bridge}.{c.reason}": c.packets for c in await self.nft.counters()}
+            return {f"{c.bridge}.{c.reason}": c.packets for c in await self.nft.counters(TABLE)}
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,9 @@ import pytest
 from agents.ipsec import mtu, strongswan
 from agents.ipsec.connections import CHILD, PROOF, Connection, connections, proofs
 from agents.ipsec.daemon import DEAD
-from agents.ipsec.doubt import LIMIT
 from agents.ipsec.drops import drops
 from agents.ipsec.guard import OPEN, guard
+from agents.ipsec.reauthentication import LIMIT
 from agents.ipsec.tunnel import Intent, State
 from tests.integration import ipsec_site
 from tests.integration.ipsec_site import GUARD, PLAIN, VTEPS, Authority, Site, Sites, eventually, sites
@@ -106,7 +106,7 @@ async def test_who_cannot_prove_the_name_gets_no_tunnel(tmp_path: Path, fault: s
 
 async def test_who_cannot_prove_it_any_more_loses_the_tunnel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, seconds in (("EVERY", 4.0), ("PATIENCE", 4.0), ("AGAIN", 1.0)):
-        monkeypatch.setattr(f"agents.ipsec.doubt.{name}", seconds)
+        monkeypatch.setattr(f"agents.ipsec.reauthentication.{name}", seconds)
     async with sites(tmp_path) as two:
         await joined(two)
         keys = two.one.keys()

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from agents import dhcp, dhcp6
-from agents import lan as lans
-from agents.dhcp import DhcpError, DhcpServer
-from agents.dhcp.leases import LeaseSource
-from agents.dhcp6 import Dhcp6Server
-from agents.dhcp6.message import Association, Kind, Lifetimes, Message, Option, Status, decode, encode
-from agents.families import Families
-from agents.ra import Advertisement, Advertiser, AdvertiserError
+from agents.dhcp import v4, v6
+from agents.dhcp.dual_stack import Families
+from agents.dhcp.lease_source import LeaseSource
+from agents.dhcp.ra import Advertisement, Advertiser, AdvertiserError
+from agents.dhcp.v4 import DhcpError, DhcpServer
+from agents.dhcp.v6 import Dhcp6Server
+from agents.dhcp.v6.message import Association, Kind, Lifetimes, Message, Option, Status, decode, encode
+from agents.kernel import lan as lans
 from lab.patience import eventually
 from tests.integration.agent_namespaces import Namespace, cable, namespaces, wait_for
 from tests.integration.dhcp_clients import PHONE, PHONES_VM, TABLET, Client, Clients, Plan, starting
@@ -30,7 +30,7 @@ LAN = endpoint(
     1, prefix="10.1.0.0/24", gateway="10.1.0.1", prefix6="2001:db8:1::/64", gateway6="2001:db8:1::1", mtu=1400
 )
 MAC = lans.mac("c1", 1)
-TOLD, TOLD6 = dhcp.Lan.of(LAN.gateway, LAN.prefix, 1400), dhcp6.Lan.of(MAC, LAN.prefix, "2001:db8:1::/64")
+TOLD, TOLD6 = v4.Lan.of(LAN.gateway, LAN.prefix, 1400), v6.Lan.of(MAC, LAN.prefix, "2001:db8:1::/64")
 ADVERTISED = Advertisement.of(MAC, "2001:db8:1::/64", 1400)
 SCRIPT = """#!/bin/sh
 echo "$reason $new_ip6_address preferred $new_preferred_life valid $new_max_life" >> {log}

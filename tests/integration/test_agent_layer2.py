@@ -12,8 +12,8 @@ import pytest_asyncio
 from api import gobgp_pb2 as gobgp
 from api.gobgp_pb2_grpc import GoBgpServiceStub
 
-from agents.gobgp.messages import path
-from agents.vpls import Announcement, announcements
+from agents.bgp.gobgp.messages import path
+from agents.kernel.vpls import Announcement, announcements
 from controller.wire.reports import Report
 from tests.integration import agent_region as region_of
 from tests.integration.agent_region import Region

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agents import lan as lans
+from agents.kernel import lan as lans
 from lab.patience import eventually
 from tests.integration.agent_namespaces import Namespace, cable, namespaces, wait_for
 from tests.integration.dhcp_clients import Client
@@ -29,7 +29,7 @@ AGENT = """
 import asyncio, logging, socket, sys
 from pathlib import Path
 import httpx
-from agents.controller import Controller
+from agents.controller.client import Controller
 from agents.leases import Leases
 from agents.services import LanServers
 from controller.wire.desired import Desired

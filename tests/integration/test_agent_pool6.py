@@ -14,7 +14,7 @@ from ipaddress import IPv6Address
 import pytest
 import pytest_asyncio
 
-from agents import lan
+from agents.kernel import lan
 from controller.wire.reports import Report
 from tests.integration import agent_region as region_of
 from tests.integration.agent_namespaces import wait_for

@@ -5,7 +5,7 @@ from ipaddress import IPv4Network, IPv6Network
 
 import pytest
 
-from agents.fence import Nft
+from agents.nft import Nft
 from agents.sources import TABLE, Leased
 from agents.sources.lan import Lan
 from agents.sources.rules import ruleset

@@ -11,13 +11,13 @@ import pytest
 from api import gobgp_pb2 as gobgp
 from api.gobgp_pb2_grpc import GoBgpServiceStub
 
-from agents.controller import Controller as Door
-from agents.controller import ControllerAway
-from agents.enrolment import credential
-from agents.gobgp import Gobgp, Intent, messages
+from agents.bgp.gobgp import Gobgp, Intent, messages
+from agents.bgp.session_keys import SessionSigning
+from agents.controller.client import Controller as Door
+from agents.controller.client import ControllerAway
 from agents.identity import Identity
-from agents.session_keys import SessionSigning
-from agents.state import State
+from agents.identity.enrolment import credential
+from agents.storage.state import State
 from controller.wire.desired import Desired, Speaker
 from controller.wire.session_keys import SessionKeys
 from lab.paths import BIN

@@ -1,7 +1,9 @@
 """The house rules that a program can check: who may import what, and that every folder says what it is."""
 
 import ast
+import re
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -11,19 +13,19 @@ PACKAGES = ("controller", "agents", "lab")
 
 # Each third party has one door: the only file, or folder, that imports it.
 DOORS = {
-    "pyroute2": ("agents/netlink.py",),
+    "pyroute2": ("agents/kernel/netlink.py",),
     "qemu": ("agents/hypervisors/qemu/monitor.py",),
     "vici": ("agents/ipsec/charon.py",),
     "libvirt": ("agents/hypervisors/libvirt/connection.py",),
     "libvirt_qemu": ("agents/hypervisors/libvirt/connection.py",),
     "h11": ("controller/server/connections.py",),
-    "grpc": ("agents/gobgp/",),
-    "api": ("agents/gobgp/",),
-    "jinja2": ("agents/frr/",),
+    "grpc": ("agents/bgp/gobgp/",),
+    "api": ("agents/bgp/gobgp/",),
+    "jinja2": ("agents/bgp/frr/",),
     "cryptography": ("controller/trust/x509.py", "agents/identity/x509.py"),
     "jwt": ("controller/auth/jwt.py",),
     "alembic": ("controller/db/", "migrations/"),
-    "prometheus_client": ("controller/runtime/metrics.py", "controller/api/metrics.py"),
+    "prometheus_client": ("controller/runtime/metrics.py",),
     "netaddr": ("controller/core/",),
     "geographiclib": ("controller/core/proximity/geodesic.py",),
     "jsonschema": ("controller/core/policy/form.py", "lab/document.py"),
@@ -74,6 +76,51 @@ def test_arrows_go_one_way() -> None:
                 )
             if name.startswith("controller/cli/"):
                 assert not module.startswith(("controller.api", "controller.db", "sqlalchemy", "fastapi")), where
+
+
+def folders(package: str) -> dict[str, set[str]]:
+    """By folder or loose module of a package, which others of it are imported there."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        inside = path.relative_to(ROOT / package)
+        own = inside.parts[0] if len(inside.parts) > 1 else inside.stem
+        for node in ast.walk(ast.parse(path.read_text(), str(path))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+                names = [f"{package}.{each.name}" for each in node.names] if node.module == package else [node.module]
+                others = {name.split(".")[1] for name in names if name.startswith(f"{package}.")}
+                found.setdefault(own, set()).update(others - {own})
+    return found
+
+
+@pytest.mark.parametrize("package", ["controller", "agents"])
+def test_folders_have_no_cycles(package: str) -> None:
+    try:
+        TopologicalSorter(folders(package)).prepare()
+    except CycleError as error:
+        pytest.fail(f"folders of {package}/ import each other: {' imports '.join(reversed(error.args[1]))}")
+
+
+OTHERS = {"frr-reload.py", "notebook.py", "notebook_bench.py", "test_it.py", "__init__.py"}
+"""Files that are named and not ours, or that a guide has its reader write."""
+
+
+def texts() -> Iterator[Path]:
+    """What is written for people: documents, and code for its comments."""
+    for folder in ("controller", "agents", "lab", "tests", "docs", "migrations", "policies", "deploy"):
+        yield from (path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".py", ".md"))
+    yield ROOT / "README.md"
+
+
+def test_files_that_are_named_are_there() -> None:
+    there = {path.relative_to(ROOT).as_posix() for path in texts()} | {"routeserver"}
+    names = {name.rsplit("/", 1)[-1] for name in there}
+    for path in texts():
+        for named in re.findall(r"(?:[\w-]+/)*[\w-]+\.py\b", path.read_text()):
+            leaf = named.rsplit("/", 1)[-1]
+            if leaf in OTHERS:
+                continue
+            found = any(f"/{one}".endswith(f"/{named}") for one in there) if "/" in named else leaf in names
+            assert found, f"{path.relative_to(ROOT)} names {named}, and there is no such file"
 
 
 def test_every_folder_says_what_it_is() -> None:

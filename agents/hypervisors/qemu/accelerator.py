@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from agents import command, durable
+from agents import command
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.hypervisors.qemu.command_line import PROGRAM, Accelerator
+from agents.storage import durable
 
 OLDEST = 10
 KVM = Path("/dev/kvm")

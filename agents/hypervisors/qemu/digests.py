@@ -7,8 +7,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from agents import durable
 from agents.hypervisors.hypervisor import HypervisorError
+from agents.storage import durable
 
 FILE = "digests.json"
 _TRIES = 3  # while somebody writes to it

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agents import durable
 from agents.hypervisors.hypervisor import HypervisorError
+from agents.storage import durable
 from controller.wire.machines import Machine, Nic
 from controller.wire.moves import Figures, Target, Tuning
 from controller.wire.platforms import Platform

@@ -4,8 +4,8 @@ import hashlib
 from pathlib import Path
 
 from agents.hypervisors.hypervisor import Attachment, HypervisorError
-from agents.netlink import Kernel, KernelError
-from agents.operations import AddTap, DeleteLinks, Enslave, SetLink
+from agents.kernel.netlink import Kernel, KernelError
+from agents.kernel.operations import AddTap, DeleteLinks, Enslave, SetLink
 from controller.wire.machines import NICS, Nic
 
 

@@ -7,8 +7,8 @@ import signal
 from pathlib import Path
 from typing import Literal
 
-from agents import durable
 from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.storage import durable
 
 Kind = Literal["fails", "refuses", "hangs", "slow", "dies", "kills", "garbles"]
 """At a point the driver `fails` or `refuses`, never answers (`hangs`), takes `seconds` longer (`slow`), its machine

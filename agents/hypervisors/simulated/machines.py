@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from agents import durable
 from agents.hypervisors.hypervisor import HypervisorError
+from agents.storage import durable
 from controller.wire.machines import Condition, Machine, MachineState, Nic
 from controller.wire.moves import Figures
 

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from agents.kernel import Bridge, Port, Snapshot
-from agents.operations import (
+from agents.kernel.operations import (
     AddAddress,
     AddBridge,
     AddFlood,
@@ -22,6 +21,7 @@ from agents.operations import (
     SetPort,
     WriteSysctl,
 )
+from agents.kernel.snapshot import Bridge, Port, Snapshot
 
 
 def after(snapshot: Snapshot, operations: tuple[Operation, ...]) -> Snapshot:

@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from agents.backoff import Backoff
-from agents.controller import Aside, Controller, ControllerAway, ControllerRefused
-from agents.enrolment import EnrolmentError, credential
+from agents.controller.client import Aside, Controller, ControllerAway, ControllerRefused
 from agents.identity import Identity
-from agents.state import State, StateError
+from agents.identity.enrolment import EnrolmentError, credential
+from agents.storage.state import State, StateError
 from controller.wire.desired import Desired
 from controller.wire.moves import MoveReport, Orders
 from controller.wire.neighbours import Candidate, Candidates
@@ -54,7 +54,7 @@ async def test_when_one_replica_is_away_the_next_is_spoken_to() -> None:
 
 async def test_a_controller_that_asks_to_be_left_alone_is(monkeypatch: pytest.MonkeyPatch) -> None:
     now, asked = 1000.0, 0
-    monkeypatch.setattr("agents.controller.time.monotonic", lambda: now)
+    monkeypatch.setattr("agents.controller.client.time.monotonic", lambda: now)
 
     def handler(_: httpx.Request) -> httpx.Response:
         nonlocal asked

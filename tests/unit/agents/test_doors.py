@@ -16,12 +16,10 @@ import pytest
 from api import gobgp_pb2
 
 from agents import command
+from agents.bgp.frr import daemon
+from agents.bgp.frr.daemon import Frr, FrrError
+from agents.bgp.gobgp import messages
 from agents.command import Ended
-from agents.fence import nft
-from agents.fence.nft import Nft, NftError
-from agents.frr import daemon
-from agents.frr.daemon import Frr, FrrError
-from agents.gobgp import messages
 from agents.host.chains import dropping, passes
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.libvirt.connection import Connection
@@ -33,6 +31,7 @@ from agents.hypervisors.qemu.vm import Vm
 from agents.ipsec.charon import Charon, CharonError
 from agents.ipsec.connections import PREFIX
 from agents.ipsec.drops import drops
+from agents.nft import Nft, NftError, nft
 from controller.wire.machines import Machine
 from tests.unit.agents.garbled import DEEP, garbled, garbled_texts
 
@@ -73,7 +72,7 @@ _ELEMENTS = [{"elem": {"val": "192.0.2.1", "counter": {"packets": 3, "bytes": 10
 PRINTED: dict[str, tuple[Any, Callable[[Path], Awaitable[object]], type[Exception]]] = {
     "bgpd": ({"peers": {"192.0.2.1": {"state": "Established"}}}, lambda at: Frr(at, at / "c").sessions(), FrrError),
     "nft's counters": (
-        {"nftables": [{"counter": {**_NAMED, "packets": 1, "bytes": 60}}]}, lambda _: Nft().counters(), NftError,
+        {"nftables": [{"counter": {**_NAMED, "packets": 1, "bytes": 60}}]}, lambda _: Nft().counters("weft"), NftError,
     ),
     "nft's names": ({"nftables": [{"chain": _NAMED}, {"limit": _NAMED}]}, lambda _: Nft().names("weft"), NftError),
     "nft's chains": ({"nftables": [{"chain": _FORWARD}, {"rule": _RULE}]}, _bases, NftError),

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agents import durable
-from agents.frr.daemon import _keep
+from agents.bgp.frr.daemon import _keep
 from agents.hypervisors.qemu import record
-from agents.state import State
+from agents.storage import durable
+from agents.storage.state import State
 
 ROOT = Path(__file__).parents[3]
 RENAMES = {"rename", "renames", "replace", "link", "symlink"}
@@ -84,6 +84,6 @@ def test_nothing_else_in_the_agent_renames_a_file() -> None:
                 of = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
                 if of == "os" or (len(node.args) == 1 and not node.keywords):
                     found.append(f"{path.relative_to(ROOT)}: {of}.{node.func.attr}")
-    assert found == ["agents/durable.py: fresh.rename", "agents/ipsec/strongswan.py: .replace"], (
+    assert found == ["agents/storage/durable.py: fresh.rename", "agents/ipsec/strongswan.py: .replace"], (
         "charon's SAs are no files"
     )

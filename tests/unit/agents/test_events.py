@@ -2,7 +2,7 @@
 
 import struct
 
-from agents.events import matters
+from agents.kernel.events import matters
 
 OWN, OTHER = 4711, 815
 NEWLINK, NEWNEIGH = 16, 28

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.families import Families
+from agents.dhcp.dual_stack import Families
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 
 PHONE, TABLET = "02:00:5e:00:00:01", "02:00:5e:00:00:02"

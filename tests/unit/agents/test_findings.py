@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from agents.findings import told
+from agents.controller.findings import told
 from controller.wire.findings import Finding, FindingKind
 
 

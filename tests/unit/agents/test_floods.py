@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.floods import AGAIN, Floods
-from agents.kernel import Flood
+from agents.kernel.floods import AGAIN, Floods
+from agents.kernel.snapshot import Flood
 
 FEW, MANY = 10, 1000
 ALL = AGAIN + 1

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agents.group_commit import GroupCommit
+from agents.storage.group_commit import GroupCommit
 
 
 class Disk:

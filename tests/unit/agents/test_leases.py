@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agents.backoff import Backoff
-from agents.controller import ControllerAway
-from agents.dhcp.leases import LeaseRefused, NoAnswer
+from agents.controller.client import ControllerAway
+from agents.dhcp.lease_source import LeaseRefused, NoAnswer
 from agents.leases import journal as files
 from agents.leases import lan as timing
 from agents.leases.journal import Journal, JournalError

@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.gobgp import messages
-from agents.vpls import Announcement, Block
+from agents.bgp.gobgp import messages
+from agents.kernel.vpls import Announcement, Block
 from controller.wire.desired import Speaker
 
 numbers = st.integers(0, 0xFFFF)

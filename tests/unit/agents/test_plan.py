@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents import evpn, lan, vpls
-from agents.kernel import MAIN, TABLES, Bridge, Flood, Port, Route, Rule, Snapshot, Vxlan
-from agents.operations import (
+from agents.kernel import evpn, lan, vpls
+from agents.kernel.operations import (
     AddRoute,
     AddVxlan,
     DeleteLinks,
@@ -22,8 +21,9 @@ from agents.operations import (
     describe,
     index_of,
 )
-from agents.plan import plan
-from agents.vpls import Pseudowire
+from agents.kernel.plan import plan
+from agents.kernel.snapshot import MAIN, TABLES, Bridge, Flood, Port, Route, Rule, Snapshot, Vxlan
+from agents.kernel.vpls import Pseudowire
 from controller.wire.desired import Desired
 from controller.wire.flavours import Flavour
 from tests.unit.agents.desires import desired, dual, endpoint, remote, vtep

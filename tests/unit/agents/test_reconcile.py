@@ -5,12 +5,13 @@ from typing import cast
 
 import pytest
 
-from agents.fence import BUDGETS, UNASKED, Dropped, Nft, NftError
-from agents.kernel import Snapshot
-from agents.netlink import Kernel, KernelError
-from agents.operations import Operation, describe
+from agents.fence import BUDGETS, UNASKED
+from agents.kernel.netlink import Kernel, KernelError
+from agents.kernel.operations import Operation, describe
+from agents.kernel.snapshot import Snapshot
+from agents.kernel.vpls import Announcement, Block
+from agents.nft import Dropped, Nft, NftError
 from agents.reconcile import Reconciler
-from agents.vpls import Announcement, Block
 from controller.wire.desired import Desired, Protected
 from controller.wire.flavours import Flavour
 from tests.unit.agents.desires import desired, endpoint, remote, vtep

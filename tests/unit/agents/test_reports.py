@@ -3,12 +3,12 @@
 import json
 from dataclasses import replace
 
-from agents import vpls
-from agents.kernel import Flood, Port, Route, Snapshot
-from agents.plan import plan
-from agents.reports import report, same
-from agents.show import text
-from agents.vpls import Pseudowire
+from agents.controller.report import report, same
+from agents.kernel import vpls
+from agents.kernel.plan import plan
+from agents.kernel.show import text
+from agents.kernel.snapshot import Flood, Port, Route, Snapshot
+from agents.kernel.vpls import Pseudowire
 from controller.wire.findings import Finding
 from controller.wire.flavours import Flavour
 from controller.wire.reports import Report

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents import vpls
-from agents.kernel import Flood
-from agents.vpls import Announcement, Block, Pseudowire, announcements, pseudowires
+from agents.kernel import vpls
+from agents.kernel.snapshot import Flood
+from agents.kernel.vpls import Announcement, Block, Pseudowire, announcements, pseudowires
 from controller.wire.desired import Endpoint
 from tests.unit.agents.desires import endpoint, remote, vtep
 

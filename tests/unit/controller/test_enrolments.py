@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from agents.controller import Controller as Door
-from agents.controller import ControllerAway, ControllerRefused
-from agents.enrolment import credential
+from agents.controller.client import Controller as Door
+from agents.controller.client import ControllerAway, ControllerRefused
 from agents.identity import Identity
 from agents.identity import x509 as agents_x509
-from agents.state import State
+from agents.identity.enrolment import credential
+from agents.storage.state import State
 from controller.core.tokens import new_secret
 from controller.wire.certificates import CertificateRequest
 from controller.wire.enrolments import Enrolment, EnrolmentRequest

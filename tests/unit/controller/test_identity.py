@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from cryptography import x509 as certificates
 
-from agents.controller import Controller as Door
-from agents.enrolment import credential
+from agents.controller.client import Controller as Door
 from agents.identity import Identity, identity, x509
-from agents.state import State
+from agents.identity.enrolment import credential
+from agents.storage.state import State
 from controller.core.clock import now
 from controller.trust import ceremony
 from controller.trust.builtin import BuiltIn

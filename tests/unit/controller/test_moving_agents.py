@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agents.controller import Controller as Door
+from agents.controller.client import Controller as Door
 from agents.hypervisors.found import GROUP, Drivers
 from agents.moves import Moves
 from agents.settings import HypervisorSettings

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.controller import ControllerAway, ControllerRefused
+from agents.controller.client import ControllerAway, ControllerRefused
 from controller.wire.moves import MoveReport
 from tests.unit.agents.moves.region import Cloudlet, Ear
 from tests.unit.controller.conftest import Controller
@@ -29,7 +29,7 @@ class Line(Ear):
         self._agent = agent
 
     async def moves(self, report: MoveReport) -> None:
-        """As agents/controller.py answers."""
+        """As agents/controller/client.py answers."""
         if self.away:
             raise ControllerAway("cut off")
         answer = await self._agent.moves(**report.model_dump())

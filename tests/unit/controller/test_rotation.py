@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from agents.controller import ControllerAway
+from agents.controller.client import ControllerAway
 from agents.identity import identity as agents_identity
 from agents.identity import tls, x509
 from agents.ipsec import credentials

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agents.controller import Controller as Door
-from agents.controller import ControllerRefused
-from agents.enrolment import EnrolmentError
+from agents.controller.client import Controller as Door
+from agents.controller.client import ControllerRefused
 from agents.identity import Identity
 from agents.identity import x509 as agents_x509
+from agents.identity.enrolment import EnrolmentError
 from controller.cli.client import Client
 from controller.cli.failures import Refused, Unreachable, WrongUsage
 from controller.core.clock import now

@@ -10,11 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agents.controller import Controller as Door
-from agents.controller import ControllerAway, ControllerRefused
-from agents.enrolment import EnrolmentError
+from agents.controller.client import Controller as Door
+from agents.controller.client import ControllerAway, ControllerRefused
 from agents.identity import Identity, tls
 from agents.identity import x509 as agents_x509
+from agents.identity.enrolment import EnrolmentError
 from controller.core import tokens
 from controller.core.clock import now
 from controller.identity import credential_proofs

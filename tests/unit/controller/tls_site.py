@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agents.controller import Controller as Door
-from agents.controller import ControllerAway, ControllerRefused
-from agents.enrolment import credential
+from agents.controller.client import Controller as Door
+from agents.controller.client import ControllerAway, ControllerRefused
 from agents.identity import Identity, tls
-from agents.state import State
+from agents.identity.enrolment import credential
+from agents.storage.state import State
 from controller.core.clock import now
 from controller.trust import ceremony
 from controller.wire.certificates import Authorities, Revocations

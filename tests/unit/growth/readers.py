@@ -10,23 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents import answer, events
+from agents import answer
 from agents.access import specification
-from agents.dhcp import decision as dhcp_decision
-from agents.dhcp import message as dhcp
-from agents.dhcp6 import message as dhcp6
-from agents.dhcp6 import packet as packet6
-from agents.fence import notifications
-from agents.frr import daemon, vty
+from agents.bgp.frr import daemon, vty
+from agents.dhcp.v4 import decision as dhcp_decision
+from agents.dhcp.v4 import message as dhcp
+from agents.dhcp.v6 import message as dhcp6
+from agents.dhcp.v6 import packet as packet6
 from agents.host import chains
 from agents.hypervisors import guest_json
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu import guest_agent, guest_answer
 from agents.identity import x509 as agents_x509
 from agents.ipsec import association, credentials, reasons
+from agents.kernel import events
 from agents.mac_moves import notifications as mac_notifications
 from agents.multipath import options, segment, sockets
 from agents.neighbours import icmp, stamp
+from agents.nft import notifications
 from agents.passages import arp, discovery
 from agents.sightings import message as sighting
 from controller.api import pages
@@ -245,7 +246,7 @@ CASES: dict[str, list[Case]] = {
     ),
     "controller/wire/logs.py": _all("line", logs.visible, DATAGRAM, _texts("\x1b"), _texts("\U0001f600")),
     "agents/access/specification.py": _all("filter", specification.read, 4096, _filter),
-    "agents/dhcp/message.py": _all(
+    "agents/dhcp/v4/message.py": _all(
         "options",
         dhcp.decode,
         DATAGRAM,
@@ -254,7 +255,7 @@ CASES: dict[str, list[Case]] = {
         _again(b"\x0c\1a", _FIXED4),
         _again(b"\x0c\xff" + b"a" * 255, _FIXED4),
     ),
-    "agents/dhcp/decision.py": _all(
+    "agents/dhcp/v4/decision.py": _all(
         "host name",
         dhcp_decision.host_name,
         DATAGRAM,
@@ -266,7 +267,7 @@ CASES: dict[str, list[Case]] = {
             options={dhcp.Option.HOST_NAME: b"a." * (size // 2) + b"!"},
         ),
     ),
-    "agents/dhcp6/message.py": _all(
+    "agents/dhcp/v6/message.py": _all(
         "options",
         dhcp6.decode,
         DATAGRAM,
@@ -275,13 +276,13 @@ CASES: dict[str, list[Case]] = {
         _again(_option6(13, b"\0\0"), b"\1abc"),
         _association6,
     ),
-    "agents/dhcp6/packet.py": _all(
+    "agents/dhcp/v6/packet.py": _all(
         "packet",
         lambda data: packet6.parse(data, summed=True),
         DATAGRAM,
         _packet6,
     ),
-    "agents/events.py": _all(
+    "agents/kernel/events.py": _all(
         "netlink",
         lambda data: events.matters(data, 7),
         DATAGRAM,
@@ -298,7 +299,7 @@ CASES: dict[str, list[Case]] = {
             + struct.pack("=HH", 4, 1) * (size // 4)
         ),
     ),
-    "agents/fence/notifications.py": _all(
+    "agents/nft/notifications.py": _all(
         "netlink",
         lambda data: list(notifications.Transactions().feed(data)),
         DATAGRAM,
@@ -307,10 +308,10 @@ CASES: dict[str, list[Case]] = {
             struct.pack("=IHHII", size + 20, 10 << 8, 0, 0, 1) + bytes(4) + struct.pack("=HH", 4, 1) * (size // 4)
         ),
     ),
-    "agents/frr/vty.py": _all(
+    "agents/bgp/frr/vty.py": _all(
         "reply", _stream(_vty, vty._MAX_REPLY), BODY, _again(b"a"), _again(b"\0\0a"), _again(b"a", after=b"\0\0\0\0")
     ),
-    "agents/frr/daemon.py": [
+    "agents/bgp/frr/daemon.py": [
         *_all(
             "complaint",
             daemon._complaint,

@@ -10,9 +10,9 @@ LINE = "%s: no answer to %s"
 
 
 def record(
-    line: str = LINE, *values: object, level: int = logging.WARNING, name: str = "agents.turns"
+    line: str = LINE, *values: object, level: int = logging.WARNING, name: str = "agents.dhcp.client_queue"
 ) -> logging.LogRecord:
-    return logging.LogRecord("agents.turns", level, "", 0, line, values, None)
+    return logging.LogRecord("agents.dhcp.client_queue", level, "", 0, line, values, None)
 
 
 def written(repeats: Repeats, records: list[logging.LogRecord], now: float = 0.0) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.dhcp.decision import (
+from agents.dhcp.v4.decision import (
     Ask,
     Declined,
     GiveBack,
@@ -22,8 +22,8 @@ from agents.dhcp.decision import (
     inform,
     nak,
 )
-from agents.dhcp.message import Kind, Message, Option, decode, encode
-from agents.dhcp.settings import Lan
+from agents.dhcp.v4.message import Kind, Message, Option, decode, encode
+from agents.dhcp.v4.settings import Lan
 from controller.wire.leases import LeaseGrant
 from tests.unit.agents.dhcp.test_message import messages
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.dhcp.message import Kind, Message, MessageError, Option, decode, encode
+from agents.dhcp.v4.message import Kind, Message, MessageError, Option, decode, encode
 
 addresses = st.integers(0, 2**32 - 1).map(IPv4Address)
 options = st.dictionaries(

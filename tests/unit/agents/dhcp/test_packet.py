@@ -6,7 +6,7 @@ from ipaddress import IPv4Address
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.dhcp.packet import packet
+from agents.dhcp.v4.packet import packet
 
 addresses = st.integers(0, 2**32 - 1).map(IPv4Address)
 

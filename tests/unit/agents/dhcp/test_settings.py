@@ -2,8 +2,8 @@
 
 import pytest
 
-from agents.dhcp.message import Option
-from agents.dhcp.settings import Lan, options
+from agents.dhcp.v4.message import Option
+from agents.dhcp.v4.settings import Lan, options
 from controller.wire.host_settings import HostSettings, Route
 
 

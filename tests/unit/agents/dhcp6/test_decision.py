@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.dhcp6.decision import Answer, Ask, Declined, GiveBack, Ignore, Lan, answer, decide, host_name, refuse
-from agents.dhcp6.message import Association, Kind, Lifetimes, Message, Option, Status
+from agents.dhcp.v6.decision import Answer, Ask, Declined, GiveBack, Ignore, Lan, answer, decide, host_name, refuse
+from agents.dhcp.v6.message import Association, Kind, Lifetimes, Message, Option, Status
 from controller.wire.host_settings import HostSettings
 from controller.wire.leases import LeaseGrant
 from tests.unit.agents.dhcp6.test_message import messages

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.dhcp6.message import (
+from agents.dhcp.v6.message import (
     Association,
     Kind,
     Lifetimes,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.dhcp6.packet import SERVERS, PacketError, parse
+from agents.dhcp.v6.packet import SERVERS, PacketError, parse
 
 CLIENT = IPv6Address("fe80::1")
 

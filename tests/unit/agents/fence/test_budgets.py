@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agents.fence import Fence, budgets
 from agents.fence.budgets import ALL, MACS, NEIGHBOURS, REASONS
-from agents.lan import NEIGHBOURS as NEIGHBOUR_TABLE
+from agents.kernel.lan import NEIGHBOURS as NEIGHBOUR_TABLE
 from controller.wire.access import Impostor
 
 FENCES = [

@@ -5,9 +5,9 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.fence.nft import Nft
-from agents.fence.notifications import Transaction, Transactions
 from agents.fence.watch import REMEMBERED, RuleWatch
+from agents.nft import Nft
+from agents.nft.notifications import Transaction, Transactions
 from controller.wire.findings import Finding
 
 NEW_TABLE, DELETED_TABLE, NEW_RULE, NEW_GENERATION = 0, 2, 6, 15

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.frr import render
+from agents.bgp.frr import render
 from controller.wire.desired import Desired, Endpoint, Remote, Speaker
 from controller.wire.flavours import Flavour
 

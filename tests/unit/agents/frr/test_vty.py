@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.frr import vty
-from agents.frr.vty import VtyError, ask
+from agents.bgp.frr import vty
+from agents.bgp.frr.vty import VtyError, ask
 
 Answer = Callable[[bytes], bytes]
 

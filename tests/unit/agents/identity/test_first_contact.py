@@ -8,12 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agents.controller import Controller as Door
-from agents.enrolment import EnrolmentError, credential
+from agents.controller.client import Controller as Door
 from agents.identity import Identity, x509
+from agents.identity.enrolment import EnrolmentError, credential
 from agents.identity.x509 import Unfit
 from agents.ipsec import credentials
-from agents.state import State
+from agents.storage.state import State
 from controller.core.tokens import pinned
 from controller.trust.builtin import BuiltIn
 from controller.wire.certificates import Certified

@@ -13,10 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agents.controller import Controller as Door
+from agents.controller.client import Controller as Door
 from agents.identity import Identity, x509
 from agents.identity.x509 import Unfit
-from agents.state import StateError
+from agents.storage.state import StateError
 from controller.trust.authority import Reason, Revoked
 from controller.trust.builtin import BuiltIn
 from controller.wire.certificates import Certified

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.ipsec.doubt import AGAIN, EVERY, FOLLOW, LEAD, LIMIT, PATIENCE, SPREAD, Act, Doubts
+from agents.ipsec.reauthentication import AGAIN, EVERY, FOLLOW, LEAD, LIMIT, PATIENCE, SPREAD, Act, Doubts
 
 NEWS = 1000.0
 C2 = "weft-c2"

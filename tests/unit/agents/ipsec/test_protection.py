@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agents.fence.nft import NftError
 from agents.ipsec import Protection, protection
 from agents.ipsec.drops import Drops
 from agents.ipsec.guard import OPEN, guard
+from agents.nft import NftError
 from agents.settings import IpsecSettings
 from controller.wire.desired import Protected
 from tests.unit.agents.desires import desired, endpoint, remote

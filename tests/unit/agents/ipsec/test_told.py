@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agents.ipsec.association import association
 from agents.ipsec.drops import Drops, parse
 from agents.ipsec.reasons import Reasons, tells
-from agents.ipsec.told import told
+from agents.ipsec.report import told
 from agents.ipsec.traffic import Meter, Traffic
 from agents.ipsec.tunnel import Peer, State
 

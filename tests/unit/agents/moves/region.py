@@ -7,8 +7,8 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from agents.controller import ControllerAway, ControllerRefused
-from agents.dhcp.leases import NoAnswer
+from agents.controller.client import ControllerAway, ControllerRefused
+from agents.dhcp.lease_source import NoAnswer
 from agents.hypervisors.found import GROUP, Drivers
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.simulated import Faults

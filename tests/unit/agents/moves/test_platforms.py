@@ -10,7 +10,7 @@ from agents.hypervisors.found import Driver, Drivers
 from agents.hypervisors.hypervisor import Capabilities, HypervisorError, Site
 from agents.hypervisors.simulated import driver
 from agents.moves import reporter
-from agents.moves.place import Place
+from agents.moves.execution_context import Place
 from agents.moves.reporter import Reporter
 from controller.wire.moves import MoveReport
 from controller.wire.platforms import Platform

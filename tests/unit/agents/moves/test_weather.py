@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from agents.controller import ControllerRefused
+from agents.controller.client import ControllerRefused
 from agents.hypervisors.simulated.faults import Kind
 from agents.hypervisors.simulated.machines import Machines
-from agents.moves.place import Place
+from agents.moves.execution_context import Place
 from controller.wire.machines import MachineState
 from controller.wire.moves import Act, MoveReport, Order
 from tests.unit.agents.moves.region import WAY, Region, region

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from agents.multipath.ear import attach
+from agents.multipath.packet_socket import attach
 from agents.multipath.segment import ACK, SYN, Address, End
 from tests.unit.agents.multipath.frames import end, ethernet, frame, handshake, ip, tcp
 

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.multipath.six import six
+from agents.multipath.address6 import six
 from controller.core.addresses import AddressPlan
 from tests.unit.agents.desires import desired, dual, endpoint, remote
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from agents.controller import ControllerAway, ControllerRefused
+from agents.controller.client import ControllerAway, ControllerRefused
 from agents.neighbours import reporter as module
 from agents.neighbours.buffer import Buffer
 from agents.neighbours.reporter import Reporter

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.ra.message import Advertisement, MessageError, check, encode
+from agents.dhcp.ra.message import Advertisement, MessageError, check, encode
 from controller.wire.host_settings import HostSettings, Route
 
 HOST, NOBODY = IPv6Address("fe80::1"), IPv6Address("::")

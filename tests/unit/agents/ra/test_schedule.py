@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.ra.schedule import MAX_INTERVAL, MIN_INTERVAL, Schedule
+from agents.dhcp.ra.schedule import MAX_INTERVAL, MIN_INTERVAL, Schedule
 
 
 @given(st.lists(st.floats(0, 700), max_size=40), st.randoms(use_true_random=False))

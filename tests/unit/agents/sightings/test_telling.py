@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Literal
 
-from agents.controller import ControllerAway, ControllerRefused
+from agents.controller.client import ControllerAway, ControllerRefused
 from agents.sightings.reporter import Reporter
 from agents.sightings.witness import Witness
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest

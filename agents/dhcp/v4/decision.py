@@ -1,0 +1,178 @@
+"""What a client asks for, and what the answer is (RFC 2131 section 4.3). Pure: the plan is asked in between.
+
+The server is authoritative for its LAN: a client that insists on an address of another LAN is told so (NAK) and
+starts again, which is how a device that walked in from another cloudlet gets its address here at once.
+"""
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from agents.dhcp.v4.message import Kind, Message, Option
+from agents.dhcp.v4.settings import Lan, options
+from controller.wire.leases import LeaseGrant
+
+_NOWHERE = IPv4Address(0)
+_LIMITED_BROADCAST = IPv4Address("255.255.255.255")
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?", re.ASCII)
+_LONGEST_CLIENT_ID = 255  # octets: one option's (RFC 2132, section 9.14), as no client needs parts of it
+_LONGEST_LEASE = 2**32 - 1  # seconds; the protocol's infinity
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Ask the plan, then answer with `kind`; a REQUEST gets its ACK only for the address it `insists` on. `renewing`:
+    the client uses that address now."""
+
+    kind: Kind
+    hint: IPv4Address | None
+    insists: bool
+    renewing: bool = False
+
+
+@dataclass(frozen=True)
+class GiveBack:
+    """The client returns `address`."""
+
+    address: IPv4Address
+
+
+@dataclass(frozen=True)
+class Declined:
+    """The client found that somebody else uses `address`: nobody gets it for a time, and people are told."""
+
+    address: IPv4Address
+
+
+@dataclass(frozen=True)
+class Inform:
+    """The client has an address and wants to know the rest."""
+
+
+@dataclass(frozen=True)
+class Refuse:
+    """NAK without asking the plan."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ignore:
+    """Not for this server."""
+
+    reason: str
+
+
+Step = Ask | GiveBack | Declined | Inform | Refuse | Ignore
+
+
+def decide(message: Message, lan: Lan) -> Step:
+    """The first step: what this message wants of this server."""
+    if message.op != 1:
+        return Ignore("a reply")
+    if message.giaddr != _NOWHERE:
+        return Ignore("relayed; this server serves its own LAN only")
+    if message.mac == bytes(6) or message.mac[0] & 1:
+        return Ignore("the client's address is no station's")
+    if len(message.options.get(Option.CLIENT_ID, b"")) > _LONGEST_CLIENT_ID:
+        return Ignore("a client identifier of more than 255 octets")
+    server = message.options.get(Option.SERVER_ID)
+    if server is not None and server != lan.gateway.packed:
+        return Ignore("for another server")
+    requested = message.address(Option.REQUESTED_ADDRESS)
+    match message.kind:
+        case Kind.DISCOVER:
+            return Ask(Kind.OFFER, requested if requested and requested in lan.prefix else None, insists=False)
+        case Kind.REQUEST:
+            return _request(requested, message.ciaddr, lan)
+        case Kind.RELEASE if message.ciaddr in lan.prefix:
+            return GiveBack(message.ciaddr)
+        case Kind.DECLINE if requested and requested in lan.prefix:
+            return Declined(requested)
+        case Kind.INFORM if message.ciaddr in lan.prefix:
+            return Inform()
+    return Ignore(f"{message.kind.name} without an address of this LAN")
+
+
+def _request(requested: IPv4Address | None, ciaddr: IPv4Address, lan: Lan) -> Step:
+    """SELECTING and INIT-REBOOT name the address in option 50, RENEWING and REBINDING in ciaddr."""
+    wanted = requested or ciaddr
+    if wanted == _NOWHERE:
+        return Ignore("REQUEST without an address")
+    if wanted not in lan.prefix:
+        return Refuse(f"{wanted} is not in {lan.prefix}")
+    return Ask(Kind.ACK, wanted, insists=True, renewing=ciaddr != _NOWHERE)
+
+
+def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: Lan) -> Message:
+    """OFFER or ACK with what the plan granted; NAK when that is not what the client insists on.
+
+    Raises ValueError when the grant is no address of this LAN, which is the plan's mistake, not the client's.
+    """
+    address = IPv4Address(grant.address)
+    if address not in lan.prefix or address == lan.gateway:
+        raise ValueError(f"the plan granted {address}, which is no client's address in {lan.prefix}")
+    if ask.insists and address != ask.hint:
+        return nak(message, lan, f"{ask.hint} is not this client's address")
+    seconds = max(1, min(grant.seconds, _LONGEST_LEASE))
+    times: dict[int, bytes] = {
+        Option.LEASE_TIME: struct.pack("!I", seconds),
+        Option.RENEWAL_TIME: struct.pack("!I", seconds // 2),
+        Option.REBINDING_TIME: struct.pack("!I", seconds * 7 // 8),
+    }
+    ciaddr = message.ciaddr if ask.kind is Kind.ACK else _NOWHERE
+    return _reply(message, lan, ask.kind, times | options(lan), ciaddr=ciaddr, yiaddr=address)
+
+
+def inform(message: Message, lan: Lan) -> Message:
+    """ACK to an INFORM: the settings, no lease."""
+    return _reply(message, lan, Kind.ACK, options(lan), ciaddr=message.ciaddr)
+
+
+def nak(message: Message, lan: Lan, reason: str) -> Message:
+    """NAK with the reason (option 56)."""
+    return _reply(message, lan, Kind.NAK, {Option.MESSAGE: reason.encode()[:255]})
+
+
+def destination(request: Message, reply: Message) -> tuple[bytes, IPv4Address]:
+    """The Ethernet and IP addresses the reply goes to (RFC 2131 section 4.1)."""
+    if reply.kind is not Kind.NAK:
+        if request.ciaddr != _NOWHERE:
+            return request.mac, request.ciaddr
+        if not request.broadcast:
+            return request.mac, reply.yiaddr
+    return b"\xff" * 6, _LIMITED_BROADCAST
+
+
+def host_name(message: Message) -> str | None:
+    """The client's host name (option 12), None unless it is one: clients can put anything there."""
+    name = message.options.get(Option.HOST_NAME, b"").rstrip(b"\0").decode("ascii", errors="replace")
+    return name if _HOST_NAME.fullmatch(name) else None
+
+
+def _reply(
+    message: Message,
+    lan: Lan,
+    kind: Kind,
+    carries: Mapping[int, bytes],
+    ciaddr: IPv4Address = _NOWHERE,
+    yiaddr: IPv4Address = _NOWHERE,
+) -> Message:
+    """A reply in the terms of the request. The client id goes back as it came (RFC 6842), and so does, as the last
+    option, what an access point or switch has put in (RFC 3046, section 2.2), which it may do without relaying."""
+    carried: dict[int, bytes] = {Option.SERVER_ID: lan.gateway.packed, **carries}
+    for code in (Option.CLIENT_ID, Option.RELAY_AGENT):
+        if code in message.options:
+            carried[code] = message.options[code]
+    return Message(
+        op=2,
+        xid=message.xid,
+        mac=message.mac,
+        kind=kind,
+        broadcast=message.broadcast,
+        ciaddr=ciaddr,
+        yiaddr=yiaddr,
+        options=carried,
+    )

@@ -1,0 +1,242 @@
+"""What a client asks for, and what the answer is (RFC 8415, sections 16 and 18.3). Pure: the plan is asked in between.
+
+A machine has one address here, so of its associations the first one for addresses gets it and the others nothing. The
+server does not know bindings: who holds what is the plan's to say, every time.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Literal
+
+from agents.dhcp.v6.message import Association, Kind, Lifetimes, Message, Option, Outcome, Status
+from agents.dhcp.v6.settings import options
+from controller.wire.host_settings import NO_SETTINGS, HostSettings
+from controller.wire.leases import LeaseGrant
+
+_LONGEST_LEASE = 2**32 - 2  # seconds; one more would be the protocol's infinity
+_MOST_ASSOCIATIONS = 8  # that one answer deals with
+_NO_WAIT = b"\xff"  # the highest preference: the LAN has no other server, so clients need not wait for one
+_LABEL = re.compile(rb"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+
+_TO_ANYBODY = (Kind.SOLICIT, Kind.CONFIRM, Kind.REBIND)
+_TO_ONE = (Kind.REQUEST, Kind.RENEW, Kind.RELEASE, Kind.DECLINE)
+
+
+@dataclass(frozen=True)
+class Lan:
+    """`duid` is the server's own; a pair's halves are as far from the base of `prefix6` as from that of `prefix`.
+    `hosts`: what policy has clients told."""
+
+    duid: bytes
+    prefix: IPv4Network
+    prefix6: IPv6Network
+    hosts: HostSettings = NO_SETTINGS
+
+    @classmethod
+    def of(cls, mac: str, prefix: str, prefix6: str, hosts: HostSettings = NO_SETTINGS) -> "Lan":
+        """The LAN of the bridge with that MAC, from which the DUID follows (DUID-LL): it is the same after any
+        restart."""
+        duid = b"\0\3\0\1" + bytes.fromhex(mac.replace(":", ""))
+        return cls(duid, IPv4Network(prefix), IPv6Network(prefix6), hosts)
+
+    def address6(self, grant: LeaseGrant) -> IPv6Address:
+        """The IPv6 address of the half of a pair that was granted. Raises ValueError when there is none, which is the
+        plan's mistake, not the client's."""
+        offset = int(IPv4Address(grant.address)) - int(self.prefix.network_address)
+        if not 2 <= offset < min(self.prefix.num_addresses, self.prefix6.num_addresses) - 2:
+            raise ValueError(f"the plan granted {grant.address}, to which no address of {self.prefix6} belongs")
+        return self.prefix6[offset]
+
+    def address4(self, address: IPv6Address) -> str | None:
+        """The IPv4 address that an address of a pair goes with; None for any other."""
+        offset = int(address) - int(self.prefix6.network_address)
+        return str(self.prefix[offset]) if 2 <= offset < self.prefix.num_addresses - 2 else None
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Ask the plan, for `hint` if the client has a wish, then answer with `kind`."""
+
+    kind: Literal[Kind.ADVERTISE, Kind.REPLY]
+    hint: IPv6Address | None
+
+
+@dataclass(frozen=True)
+class GiveBack:
+    """The client returns `addresses`; then `reply`."""
+
+    addresses: tuple[IPv6Address, ...]
+    reply: Message
+
+
+@dataclass(frozen=True)
+class Declined:
+    """The client found that somebody else uses `addresses`: nobody gets them for a time, and people are told. Then
+    `reply`."""
+
+    addresses: tuple[IPv6Address, ...]
+    reply: Message
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer without asking the plan."""
+
+    reply: Message
+
+
+@dataclass(frozen=True)
+class Ignore:
+    """Not for this server, or not as it should be."""
+
+    reason: str
+
+
+Step = Ask | GiveBack | Declined | Answer | Ignore
+
+
+def decide(message: Message, lan: Lan, multicast: bool) -> Step:
+    """The first step: what this message wants of this server. `multicast` says how it came."""
+    if reason := _invalid(message, lan, multicast):
+        return Ignore(reason)
+    if not multicast:
+        return Answer(_reply(message, lan, outcome=Outcome(Status.USE_MULTICAST, "write to ff02::1:2")))
+    hints = tuple(one.address for association in _for_addresses(message) for one in association.addresses)
+    here = tuple(address for address in hints if address in lan.prefix6)
+    match message.kind:
+        case Kind.SOLICIT | Kind.REQUEST | Kind.RENEW | Kind.REBIND if not message.associations:
+            return Ignore(f"{message.kind.name} without an association")
+        case Kind.SOLICIT | Kind.REQUEST | Kind.RENEW | Kind.REBIND if not _for_addresses(message):
+            # Prefixes and temporary addresses alone: nothing is leased that nobody asked for.
+            return Answer(refuse(message, "only addresses are given out", lan))
+        case Kind.SOLICIT:
+            rapid = message.option(Option.RAPID_COMMIT) is not None
+            return Ask(Kind.REPLY if rapid else Kind.ADVERTISE, here[0] if here else None)
+        case Kind.REQUEST if hints and not here:
+            return Answer(_reply(message, lan, associations=_not_on_link(message, lan)))
+        case Kind.REQUEST | Kind.RENEW | Kind.REBIND:
+            return Ask(Kind.REPLY, here[0] if here else None)
+        case Kind.CONFIRM if not hints:
+            return Ignore("CONFIRM without an address")
+        case Kind.CONFIRM if len(here) < len(hints):
+            text = f"{_text(set(hints) - set(here))} is not in {lan.prefix6}"
+            return Answer(_reply(message, lan, outcome=Outcome(Status.NOT_ON_LINK, text)))
+        case Kind.CONFIRM:
+            return Answer(_reply(message, lan, outcome=Outcome(Status.SUCCESS)))
+        case Kind.RELEASE | Kind.DECLINE:
+            unknown = tuple(
+                Association(a.option, a.number, outcome=Outcome(Status.NO_BINDING, "not of this LAN"))
+                for a in _first(message)
+                if not any(one.address in lan.prefix6 for one in a.addresses)
+            )
+            reply = _reply(message, lan, associations=unknown, outcome=Outcome(Status.SUCCESS))
+            return GiveBack(here, reply) if message.kind is Kind.RELEASE else Declined(here, reply)
+        case _:
+            return Answer(_reply(message, lan))
+
+
+def _invalid(message: Message, lan: Lan, multicast: bool) -> str | None:
+    """Why a message must be discarded (section 16); None if it must not."""
+    if message.kind not in (*_TO_ANYBODY, *_TO_ONE, Kind.INFORMATION_REQUEST):
+        return "for a client"
+    if message.client is None and message.kind is not Kind.INFORMATION_REQUEST:
+        return f"{message.kind.name} without a client's DUID"
+    if message.kind in _TO_ANYBODY and message.server is not None:
+        return f"{message.kind.name} with a server's DUID"
+    if message.kind in _TO_ONE and message.server is None:
+        return f"{message.kind.name} without a server's DUID"
+    if message.server is not None and message.server != lan.duid:
+        return "for another server"
+    if message.kind is Kind.INFORMATION_REQUEST and message.associations:
+        return "INFORMATION_REQUEST with an association"
+    if not multicast and message.kind not in _TO_ONE:
+        return f"{message.kind.name} to one address"
+    return None
+
+
+def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: Lan) -> Message:
+    """ADVERTISE or REPLY with what the plan granted. Other addresses that the client has are over (lifetimes 0)."""
+    address = lan.address6(grant)
+    seconds = max(1, min(grant.seconds, _LONGEST_LEASE))
+
+    def granted(association: Association) -> Association:
+        old = {one.address for one in association.addresses} - {address} if message.kind in _EXTENDS else set()
+        addresses = (Lifetimes(address, seconds, seconds), *(Lifetimes(other) for other in sorted(old)))
+        # T1 and T2 as RFC 8415, section 21.4 recommends.
+        return Association(association.option, association.number, seconds // 2, seconds * 4 // 5, addresses)
+
+    others = ((Option.RAPID_COMMIT, b""),) if message.kind is Kind.SOLICIT and ask.kind is Kind.REPLY else ()
+    return _reply(message, lan, ask.kind, _filled(message, granted), others=others)
+
+
+def refuse(message: Message, reason: str, lan: Lan) -> Message:
+    """The plan has nothing for this client: no binding where it had one, no address where it wants one."""
+    status = Status.NO_BINDING if message.kind in _EXTENDS else Status.NO_ADDRESSES
+    kind = Kind.ADVERTISE if message.kind is Kind.SOLICIT else Kind.REPLY
+
+    def refused(association: Association) -> Association:
+        return Association(association.option, association.number, outcome=Outcome(status, reason))
+
+    return _reply(message, lan, kind, _filled(message, refused))
+
+
+_EXTENDS = (Kind.RENEW, Kind.REBIND)
+
+
+def host_name(message: Message) -> str | None:
+    """The host part of the client's name (option 39, RFC 4704), None unless it is one."""
+    value = message.option(Option.CLIENT_FQDN) or b""
+    label = value[2 : 2 + value[1]] if len(value) > 1 else b""
+    return label.decode() if _LABEL.fullmatch(label) and len(label) == value[1] else None
+
+
+def _filled(message: Message, fill: Callable[[Association], Association]) -> tuple[Association, ...]:
+    """The client's associations: the first one for addresses filled in, the others refused."""
+    filled = []
+    chosen = next(iter(_for_addresses(message)), None)
+    for association in _first(message):
+        if association is chosen:
+            filled.append(fill(association))
+            continue
+        prefix = association.option is Option.IA_PD
+        status = Status.NO_PREFIXES if prefix else Status.NO_ADDRESSES
+        text = "no prefixes are given out" if prefix else "one address for each machine"
+        filled.append(Association(association.option, association.number, outcome=Outcome(status, text)))
+    return tuple(filled)
+
+
+def _not_on_link(message: Message, lan: Lan) -> tuple[Association, ...]:
+    def refused(association: Association) -> Association:
+        text = f"{_text({one.address for one in association.addresses})} is not in {lan.prefix6}"
+        return Association(association.option, association.number, outcome=Outcome(Status.NOT_ON_LINK, text))
+
+    return _filled(message, refused)
+
+
+def _text(addresses: set[IPv6Address]) -> str:
+    return str(min(addresses, default="nothing"))
+
+
+def _first(message: Message) -> tuple[Association, ...]:
+    return message.associations[:_MOST_ASSOCIATIONS]
+
+
+def _for_addresses(message: Message) -> list[Association]:
+    """Those that can have a lease: not temporary addresses, which no plan knows, and not prefixes."""
+    return [association for association in _first(message) if association.option is Option.IA_NA]
+
+
+def _reply(
+    message: Message,
+    lan: Lan,
+    kind: Kind = Kind.REPLY,
+    associations: tuple[Association, ...] = (),
+    outcome: Outcome | None = None,
+    others: tuple[tuple[int, bytes], ...] = (),
+) -> Message:
+    others = (*others, *options(message, lan.hosts))
+    if kind is Kind.ADVERTISE:
+        others = ((Option.PREFERENCE, _NO_WAIT), *others)
+    return Message(kind, message.transaction, message.client, lan.duid, associations, outcome, others)

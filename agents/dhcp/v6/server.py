@@ -1,0 +1,148 @@
+"""The DHCPv6 server: sockets on one bridge, and what is done between them."""
+
+import asyncio
+import logging
+import socket
+from dataclasses import dataclass
+from ipaddress import IPv6Address
+
+from agents.dhcp.client_queue import Turns
+from agents.dhcp.lease_source import LeaseRefused, LeaseSource
+from agents.dhcp.pace import Pace
+from agents.dhcp.v4.server import DhcpError
+from agents.dhcp.v6.decision import Answer, Ask, Declined, GiveBack, Ignore, Lan, answer, decide, host_name, refuse
+from agents.dhcp.v6.message import Kind, Message, MessageError, decode, encode
+from agents.dhcp.v6.packet import CLIENT_PORT, PacketError, ear, hear, mouth
+from controller.wire.leases import LeaseRelease, LeaseRequest
+
+log = logging.getLogger(__name__)
+
+_AT_ONCE = 64  # packets read before anything else gets its turn
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """A message with where it came from: Ethernet and IPv6 address."""
+
+    mac: bytes
+    source: IPv6Address
+    multicast: bool
+    message: Message
+
+    def __str__(self) -> str:
+        return self.message.kind.name
+
+
+class Dhcp6Server:
+    """Serves DHCPv6 on `bridge` for `endpoint`, which is `lan`, out of `leases`.
+
+    `start` and `stop` belong to one event loop; the sockets are bound to the interface as it is at `start`, so a bridge
+    that was made anew needs a new server.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        bridge: str,
+        lan: Lan,
+        leases: LeaseSource,
+        pace: Pace | None = None,
+    ) -> None:
+        self._endpoint = endpoint
+        self._bridge = bridge
+        self._lan = lan
+        self._leases = leases
+        self._turns = Turns(bridge, self._serve, pace)
+        self._ear: socket.socket | None = None
+        self._mouth: socket.socket | None = None
+
+    async def start(self) -> None:
+        """Opens the sockets. Raises DhcpError when the bridge is not there or another server holds its port."""
+        try:
+            self._mouth = mouth(self._bridge)
+            self._ear = ear(self._bridge)
+        except OSError as error:
+            await self.stop()
+            raise DhcpError(f"DHCPv6 server on {self._bridge}: {error.strerror}") from error
+        asyncio.get_running_loop().add_reader(self._ear, self._receive)
+
+    async def stop(self) -> None:
+        """Closes the sockets and drops what is being worked on. Stopping twice is no error."""
+        if self._ear:
+            asyncio.get_running_loop().remove_reader(self._ear)
+            self._ear.close()
+            self._ear = None
+        await self._turns.stop()
+        if self._mouth:
+            self._mouth.close()
+            self._mouth = None
+
+    def _receive(self) -> None:
+        for _ in range(_AT_ONCE):
+            if self._ear is None:
+                return
+            try:
+                heard = hear(self._ear)
+                if heard is not None:
+                    mac, packet = heard
+                    if len(mac) != 6 or mac == bytes(6) or mac[0] & 1:
+                        continue  # no station's address
+                    message = decode(packet.payload)
+                    self._turns.take(mac, _Heard(mac, packet.source, packet.target.is_multicast, message))
+            except BlockingIOError:
+                return
+            except (PacketError, MessageError) as reason:
+                log.debug("%s: ignored a packet: %s", self._bridge, reason)
+            except OSError as error:  # the bridge is down: the agent will see to it
+                log.debug("%s: %s", self._bridge, error)
+                return
+
+    async def _serve(self, heard: _Heard) -> None:
+        reply = await self._reply(heard)
+        if reply is not None and self._mouth is not None:
+            self._mouth.sendto(encode(reply), (str(heard.source), CLIENT_PORT))
+
+    async def _reply(self, heard: _Heard) -> Message | None:
+        message, mac = heard.message, heard.mac.hex(":")
+        match decide(message, self._lan, heard.multicast):
+            case Ask() as ask:
+                return await self._ask(heard, ask)
+            case GiveBack(addresses, reply):
+                for address in addresses:
+                    if held := self._lan.address4(address):
+                        await self._leases.release(LeaseRelease(endpoint=self._endpoint, address=held, mac=mac))
+                        log.info("%s: %s gave %s back", self._bridge, mac, address)
+                return reply
+            case Declined(addresses, reply):
+                for address in addresses:
+                    if held := self._lan.address4(address):
+                        await self._leases.decline(LeaseRelease(endpoint=self._endpoint, address=held, mac=mac))
+                return reply
+            case Answer(reply):
+                return reply
+            case Ignore(reason):
+                log.debug("%s: ignored %s of %s: %s", self._bridge, message.kind.name, mac, reason)
+        return None
+
+    async def _ask(self, heard: _Heard, ask: Ask) -> Message:
+        message, mac = heard.message, heard.mac.hex(":")
+        hint = self._lan.address4(ask.hint) if ask.hint is not None else None
+        renewing = message.kind in (Kind.RENEW, Kind.REBIND)
+        request = LeaseRequest(
+            endpoint=self._endpoint, mac=mac, hostname=host_name(message), address=hint, renewing=renewing
+        )
+        try:
+            if ask.kind is Kind.ADVERTISE:
+                grant = await self._leases.offer(request)
+            else:
+                grant = await self._leases.grant(request)
+                if hint not in (None, grant.address):  # a client is given what is right, whatever it wants
+                    grant = await self._leases.grant(request.model_copy(update={"address": None}))
+        except LeaseRefused as refused:
+            log.warning("%s: no address for %s: %s", self._bridge, mac, refused.reason)
+            return refuse(message, refused.reason, self._lan)
+        reply = answer(message, ask, grant, self._lan)
+        if reply.kind is Kind.REPLY:
+            address = self._lan.address6(grant)
+            log.info("%s: %s has %s (%s of %s)", self._bridge, mac, address, grant.kind, grant.device)
+        return reply

@@ -1,9 +1,0 @@
-"""The door to gobgpd, the VPLS PE's BGP speaker, over its gRPC API.
-
-Start with `Gobgp` (speaker.py): it keeps the daemon configured and its table at hand; messages.py translates between
-our values and the API's messages.
-"""
-
-from agents.gobgp.speaker import HOLD, Gobgp, Intent
-
-__all__ = ["HOLD", "Gobgp", "Intent"]

@@ -1,0 +1,167 @@
+"""An endpoint's LAN: the bridge with the gateway address, its access ports, its sysctls, and the on-link routes to the
+prefixes of remotes. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from ipaddress import IPv6Address, ip_interface, ip_network
+from socket import AF_INET, AF_INET6
+
+from agents.kernel.snapshot import TABLES, Bridge, Port, Route, Rule, Snapshot
+from controller.wire.desired import Desired, Endpoint, Remote, gateway_mac
+from controller.wire.flavours import Flavour
+
+METRIC = 100
+"""Metric of on-link routes, plus the endpoint's index."""
+
+
+NEIGHBOURS = 131_072
+"""Entries of the neighbour tables of each family. Their memory is taken as they fill."""
+
+
+def bridge_name(endpoint: Endpoint) -> str:
+    """The bridge's interface name."""
+    return f"lan{endpoint.index}"
+
+
+def tunnel_pattern(endpoint: Endpoint) -> str:
+    """The endpoint's tunnel ports: one name, or a prefix that ends in `*`."""
+    return f"pw{endpoint.index}.*" if endpoint.flavour is Flavour.VPLS else f"vx{endpoint.index}"
+
+
+def mac(cloudlet: str, index: int) -> str:
+    """The bridge's address, the gateway's."""
+    return gateway_mac(cloudlet, index)
+
+
+def link_local(mac: str) -> IPv6Address:
+    """The bridge's link-local address, which follows from its MAC (RFC 4291, appendix A). It is the router's address
+    for the LAN's devices, so two gateways of one pool must not have the same: not fe80::1, say."""
+    octets = bytes.fromhex(mac.replace(":", ""))
+    identifier = bytes((octets[0] ^ 2,)) + octets[1:3] + b"\xff\xfe" + octets[3:]
+    return IPv6Address(b"\xfe\x80" + bytes(6) + identifier)
+
+
+def gateways(endpoint: Endpoint) -> dict[int, str]:
+    """The cloudlet's own addresses on the LAN, in CIDR form, by IP version."""
+    pairs = ((endpoint.gateway, endpoint.prefix), (endpoint.gateway6, endpoint.prefix6))
+    found = (ip_interface(f"{gateway}/{prefix.rpartition('/')[2]}") for gateway, prefix in pairs if gateway and prefix)
+    return {interface.version: str(interface) for interface in found}
+
+
+def bridge(cloudlet: str, endpoint: Endpoint) -> Bridge:
+    """The bridge as it should be."""
+    return Bridge(
+        name=bridge_name(endpoint),
+        mac=mac(cloudlet, endpoint.index),
+        mtu=endpoint.mtu,
+        up=True,
+        addresses=frozenset(gateways(endpoint).values()),
+    )
+
+
+def sysctls(endpoint: Endpoint) -> Mapping[str, str]:
+    """Settings of the bridge by path below /proc/sys.
+
+    A gateway takes addresses from gratuitous ARP (and unsolicited NA), or a moved VM would be a black hole until its
+    neighbour entry expires. It asks again after 40 ms (which kernels of every tick rate can count), ten times, so that
+    the first packet over a new tunnel is not held up for a second, whatever the distance. It sends no redirects, as
+    devices reach other prefixes through it though all is on one link (IPv6 has no such setting: the fence holds them
+    back).
+
+    With IPv6 the bridge is a router (also in its neighbour advertisements, or devices would drop it as one), believes
+    no other router, and uses its addresses at once: the plan says that they are its own, and a device that answers for
+    them must not take the LAN's gateway down.
+    """
+    name = bridge_name(endpoint)
+    if 6 not in gateways(endpoint):
+        ipv6 = {"disable_ipv6": "1"}
+    else:
+        ipv6 = {
+            "addr_gen_mode": "0",  # the link-local address from the MAC
+            "accept_dad": "0",
+            "accept_ra": "0",
+            "autoconf": "0",
+            "accept_redirects": "0",
+            "forwarding": "1",
+            "disable_ipv6": "0",
+        }
+    return {
+        f"net/ipv4/conf/{name}/arp_accept": "1",
+        f"net/ipv4/conf/{name}/send_redirects": "0",
+        f"net/ipv4/neigh/{name}/retrans_time_ms": "40",
+        f"net/ipv4/neigh/{name}/mcast_solicit": "10",
+        f"net/ipv6/neigh/{name}/retrans_time_ms": "40",
+        f"net/ipv6/neigh/{name}/mcast_solicit": "10",
+        f"net/ipv6/conf/{name}/accept_untracked_na": "1",
+        **{f"net/ipv6/conf/{name}/{key}": value for key, value in ipv6.items()},
+    }
+
+
+def router_sysctls(desired: Desired) -> Mapping[str, str]:
+    """Settings of the whole network namespace; none while there is no endpoint."""
+    if not desired.endpoints:
+        return {}
+    settings = {"net/ipv4/ip_forward": "1", "net/ipv4/conf/all/send_redirects": "0"}
+    if any(6 in gateways(e) for e in desired.endpoints):
+        settings["net/ipv6/conf/all/forwarding"] = "1"
+    return settings
+
+
+def neighbour_tables() -> Mapping[str, int]:
+    """The least that the neighbour tables have to hold, by path below /proc/sys: from how many entries on the kernel
+    takes out those that nobody needs, and how many it keeps at all. They are one for the whole machine, where 1,024 are
+    the default: a cloudlet's devices need more, and one port may have as many to itself (agents/fence/budgets.py). A
+    network namespace of its own does not have these settings."""
+    least = {"gc_thresh2": NEIGHBOURS // 2, "gc_thresh3": NEIGHBOURS}
+    return {f"net/{ip}/neigh/default/{name}": value for ip in ("ipv4", "ipv6") for name, value in least.items()}
+
+
+def ports(desired: Desired, present: Mapping[str, Port]) -> tuple[dict[str, Endpoint], dict[int, list[str]]]:
+    """Which access port belongs to which endpoint, and by endpoint index what is wrong with the others.
+
+    An interface that matches patterns of two endpoints belongs to the one with the lower index. One that is on a
+    bridge that is not ours is left alone.
+    """
+    assigned: dict[str, Endpoint] = {}
+    problems: dict[int, list[str]] = {}
+    ours = {bridge_name(e) for e in desired.endpoints}
+    for endpoint in sorted(desired.endpoints, key=lambda e: e.index):
+        for name in sorted(present):
+            if name == "lo" or not any(fnmatchcase(name, pattern) for pattern in endpoint.ports):
+                continue
+            current = present[name].bridge
+            if name in assigned:
+                text = f"port {name} already belongs to endpoint {assigned[name].name}"
+            elif current is not None and current not in ours and not current.startswith("lan"):
+                text = f"port {name} is on bridge {current}, which is not ours"
+            else:
+                assigned[name] = endpoint
+                continue
+            problems.setdefault(endpoint.index, []).append(text)
+    return assigned, problems
+
+
+def routes(endpoint: Endpoint, reached: Iterable[Remote]) -> Iterator[Route]:
+    """On-link routes to the prefixes of remotes that a tunnel leads to, in the main table and in the LAN's own; in the
+    families that the LAN has itself."""
+    families = gateways(endpoint)
+    for remote in reached:
+        for text in (remote.prefix, remote.prefix6):
+            prefix = ip_network(text, strict=False) if text else None
+            if prefix is not None and prefix.version in families:
+                yield Route(str(prefix), bridge_name(endpoint))
+                yield Route(str(prefix), bridge_name(endpoint), TABLES + endpoint.index)
+
+
+def rules(endpoint: Endpoint) -> Iterator[Rule]:
+    """What comes from a LAN, or from its gateway address, is looked up in that LAN's own table first: two LANs of a
+    cloudlet may both reach the same remote, each over its own bridge."""
+    for version, gateway in gateways(endpoint).items():
+        family = int(AF_INET if version == 4 else AF_INET6)
+        yield Rule(TABLES + endpoint.index, family, interface=bridge_name(endpoint))
+        yield Rule(TABLES + endpoint.index, family, source=str(ip_interface(gateway).ip))
+
+
+def on_bridge(snapshot: Snapshot, endpoint: Endpoint) -> list[str]:
+    """The access ports that are on the endpoint's bridge."""
+    return sorted(p.name for p in snapshot.ports.values() if p.bridge == bridge_name(endpoint))

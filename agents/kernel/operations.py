@@ -1,0 +1,215 @@
+"""What can be done to the kernel, as values: the steps of a plan. No I/O."""
+
+import re
+from dataclasses import dataclass
+from dataclasses import fields as fields_of
+
+from agents.kernel.snapshot import TABLES, Flood, Route, Rule, Vxlan, owner
+
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class AddBridge:
+    """Creates the bridge, down: no spanning tree, no forwarding delay, no multicast snooping."""
+
+    name: str
+    mac: str
+    mtu: int
+
+
+@dataclass(frozen=True, slots=True)
+class AddVxlan:
+    """Creates the device on its bridge with port flags and flood entries, and takes it up last."""
+
+    vxlan: Vxlan
+
+
+@dataclass(frozen=True, slots=True)
+class AddTap:
+    """Creates a tap device, down, that stays when whoever uses it ends."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetLink:
+    """Changes what is not None."""
+
+    name: str
+    mac: str | None = None
+    mtu: int | None = None
+    up: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetPort:
+    """Puts a tunnel device on a bridge with these port flags."""
+
+    name: str
+    bridge: str
+    isolated: bool
+    learning: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Enslave:
+    """Puts an access port on a bridge and takes it up."""
+
+    name: str
+    bridge: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Takes an access port off its bridge."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteLinks:
+    """Takes devices down, then away, all at once: the kernel waits for its readers once, not once per device."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddAddress:
+    device: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAddress:
+    device: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteNeighbour:
+    """What the kernel knows of who has an address in a LAN."""
+
+    device: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddFlood:
+    device: str
+    flood: Flood
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFlood:
+    device: str
+    flood: Flood
+
+
+@dataclass(frozen=True, slots=True)
+class AddRoute:
+    """`metric` keeps two LANs that reach the same remote apart, and all of them behind connected routes."""
+
+    route: Route
+    metric: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRoute:
+    route: Route
+
+
+@dataclass(frozen=True, slots=True)
+class AddRule:
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRule:
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSysctl:
+    """`path` below /proc/sys."""
+
+    path: str
+    value: str
+
+
+Operation = (
+    AddBridge
+    | AddVxlan
+    | AddTap
+    | SetLink
+    | SetPort
+    | Enslave
+    | Release
+    | DeleteLinks
+    | AddAddress
+    | DeleteAddress
+    | DeleteNeighbour
+    | AddFlood
+    | DeleteFlood
+    | AddRoute
+    | DeleteRoute
+    | AddRule
+    | DeleteRule
+    | WriteSysctl
+)
+
+
+def describe(operation: Operation) -> str:
+    """The operation in words, for the log and for problems."""
+    match operation:
+        case AddVxlan(v):
+            floods = " and ".join(f"{f.vtep} on {f.vni}" for f in sorted(v.flood or ()))
+            return f"add tunnel {v.name}: from {v.local}, receive on {v.vni}" + (
+                f", send to {floods}" if floods else ""
+            )
+        case AddFlood(device, flood) | DeleteFlood(device, flood):
+            verb = "add" if isinstance(operation, AddFlood) else "delete"
+            return f"{verb} flood entry of {device}: {flood.vtep} on {flood.vni}"
+        case AddRoute(route) | DeleteRoute(route):
+            verb = "add" if isinstance(operation, AddRoute) else "delete"
+            return f"{verb} route to {route.prefix} over {route.device}, table {route.table}"
+        case AddRule(rule) | DeleteRule(rule):
+            verb = "add" if isinstance(operation, AddRule) else "delete"
+            selector = f"in on {rule.interface}" if rule.interface else f"from {rule.source}"
+            return f"{verb} rule: {selector}, table {rule.table}"
+        case WriteSysctl(path, value):
+            return f"set {path.replace('/', '.')} = {value}"
+        case DeleteLinks(names):
+            return f"delete {' '.join(names)}"
+        case _:
+            values = {f.name: getattr(operation, f.name) for f in fields_of(operation)}
+            words = ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+            return f"{_WORDS.sub(' ', type(operation).__name__).lower()}: {words}"
+
+
+def index_of(operation: Operation) -> int:
+    """The index of the endpoint that an operation is for; 0 for what belongs to none or to several."""
+    match operation:
+        case AddVxlan(vxlan):
+            name = vxlan.name
+        case AddRoute(route) | DeleteRoute(route):
+            name = route.device
+        case AddRule(rule) | DeleteRule(rule):
+            return rule.table - TABLES
+        case (
+            AddAddress(device)
+            | DeleteAddress(device)
+            | DeleteNeighbour(device)
+            | AddFlood(device)
+            | DeleteFlood(device)
+        ):
+            name = device
+        case Enslave(bridge=bridge):
+            name = bridge
+        case WriteSysctl(path=path):
+            name = path.split("/")[3] if path.count("/") > 3 else ""
+        case DeleteLinks(names):
+            return owner(names[0]) or 0 if len(names) == 1 else 0
+        case SetLink(name) | SetPort(name) | AddBridge(name) | AddTap(name) | Release(name):
+            pass
+    return owner(name) or 0

@@ -1,0 +1,164 @@
+"""The two acts that decide where the machine runs: begun by the controller's word, and, at the source, never unheard of
+for long (controller/wire/moves.py has the rules)."""
+
+import asyncio
+import logging
+import math
+
+from agents.controller.client import ControllerAway, ControllerRefused
+from agents.hypervisors.hypervisor import HypervisorError
+from agents.moves.acts import carry_out, ended, hold
+from agents.moves.execution_context import Place
+from agents.moves.journal import Entry, Journal
+from agents.moves.reporter import TICK, Reporter
+from agents.moves.tasks import end
+from controller.wire.moves import Order, Progress
+
+log = logging.getLogger(__name__)
+
+FENCED = ("switchover", "activate")
+
+_HOLDING = 10.0  # seconds for a driver to hold a machine, before it is asked again
+_FINAL = (400, 409, 413, 422)  # saying it again is no use
+
+
+class Fence:
+    """One such order, from its beginning until its end was answered. `entry` is what the journal has of it from before
+    a restart."""
+
+    def __init__(self, order: Order, place: Place, reporter: Reporter, journal: Journal, entry: Entry | None) -> None:
+        self._order, self._place, self._reporter, self._journal = order, place, reporter, journal
+        self._outcome = entry.outcome if entry is not None and not _worked(entry) else None
+        self._seconds = max(order.fence_seconds, 0.1)
+        self._pause = min(TICK, self._seconds / 4)
+        # When was the last word before the restart? Too long ago, for all that can be known.
+        self._heard = -math.inf if entry is not None and entry.begun else None
+        self._working: asyncio.Task[Progress] | None = None
+        self._holding = asyncio.Lock()
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a way back that the controller does not know of."""
+        return self._heard is not None
+
+    async def run(self) -> None:
+        """Carries it out and tells so. Ends early, with the machine held, if it is not ordered any more."""
+        async with asyncio.TaskGroup() as group:
+            guard = group.create_task(self.stand())
+            await self._carry_out()
+            guard.cancel()
+
+    async def stand(self) -> None:
+        """Holds a source's machine whenever nobody has heard of it for too long."""
+        loop, silent = asyncio.get_running_loop(), False
+        while self._order.act == "switchover":
+            if self._heard is None or loop.time() < self._heard + self._seconds:
+                silent = False
+                await asyncio.sleep(self._pause / 2)
+                continue
+            if not silent:
+                text = "move %s: the controller has not answered for %s s, so %s is held"
+                log.warning(text, self._order.move, self._seconds, self._order.machine.name)
+                silent = True
+            async with self._holding:
+                if self._working is not None:
+                    await end(self._working)
+                await self._hold()
+            await asyncio.sleep(TICK)
+
+    async def let_go(self) -> None:
+        """It is not ordered any more: nobody will say that a source's machine may run, but by another order."""
+        log.warning("move %s: the %s is not ordered any more", self._order.move, self._order.act)
+        if self.begun and self._order.act == "switchover":
+            await self._until_held()
+        if self.begun:
+            await self._journal.ended(ended(self._order, "failed", detail="not ordered any more"), told=True)
+
+    async def _carry_out(self) -> None:
+        while self._outcome is None:
+            try:
+                if not await self._begin():
+                    await self.let_go()
+                    return
+            except HypervisorError as error:
+                self._outcome = ended(self._order, "failed", detail=str(error))
+                break
+            async with self._holding:
+                self._working = asyncio.create_task(carry_out(self._order, self._place, lambda _: None))
+            telling = asyncio.create_task(self._keep_telling())
+            try:
+                await asyncio.wait({self._working})
+            finally:
+                await end(telling)
+                await end(self._working)
+            if not self._working.cancelled():
+                self._outcome = self._working.result()
+        await self._journal.ended(self._outcome)
+        await self._tell_the_end(self._outcome)
+        await self._journal.ended(self._outcome, told=True)
+
+    async def _begin(self) -> bool:
+        """Whether it is still to be done, by the controller's word. Raises HypervisorError if that cannot be kept."""
+        while True:
+            try:
+                heard = await self._say(ended(self._order, "running"))
+            except ControllerRefused as refused:
+                if refused.status in _FINAL:
+                    return False
+                log.warning("move %s: %s", self._order.move, refused)
+            except ControllerAway as away:
+                log.debug("move %s: %s", self._order.move, away)
+            else:
+                if not self.begun:
+                    await self._journal.begun(self._order)
+                self._heard = heard
+                return True
+            await asyncio.sleep(self._pause)
+
+    async def _keep_telling(self) -> None:
+        while True:
+            await asyncio.sleep(self._pause)
+            await self._word(ended(self._order, "running"))
+
+    async def _tell_the_end(self, outcome: Progress) -> None:
+        while True:
+            if await self._word(outcome):
+                return
+            await asyncio.sleep(self._pause)
+
+    async def _word(self, progress: Progress) -> bool:
+        """Whether it need not be said again."""
+        try:
+            self._heard = await self._say(progress)
+        except ControllerRefused as refused:
+            log.warning("move %s: %s", self._order.move, refused)
+            return refused.status in _FINAL
+        except ControllerAway as away:
+            log.debug("move %s: %s", self._order.move, away)
+            return False
+        return True
+
+    async def _say(self, progress: Progress) -> float:
+        return await self._reporter.say(progress, self._seconds / 2)
+
+    async def _until_held(self) -> None:
+        while True:
+            if await self._hold():
+                return
+            await asyncio.sleep(TICK)
+
+    async def _hold(self) -> bool:
+        try:
+            async with asyncio.timeout(_HOLDING):
+                await hold(self._order, self._place)
+        except HypervisorError as error:
+            log.error("move %s: %s cannot be held: %s", self._order.move, self._order.machine.name, error)
+        except TimeoutError:
+            log.error("move %s: no answer when %s was to be held", self._order.move, self._order.machine.name)
+        else:
+            return True
+        return False
+
+
+def _worked(entry: Entry) -> bool:
+    return entry.outcome is not None and entry.outcome.state == "done"
