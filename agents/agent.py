@@ -30,8 +30,8 @@ from agents.mac_moves import MacMoves
 from agents.moves import Moves
 from agents.moves.gateway import forget
 from agents.multipath import Multipath
-from agents.multipath.address6 import six
-from agents.multipath.on_home_lan import at_home
+from agents.multipath.address6 import address6
+from agents.multipath.on_home_lan import on_home_lan
 from agents.neighbours import Neighbours
 from agents.nft import Nft
 from agents.passages import Prober
@@ -88,8 +88,8 @@ class Agent:
         self._multipath = Multipath(
             self._bridge,
             self._servers.greet,
-            six=lambda address: six(self._desired, address),
-            home=lambda endpoint, address: at_home(self._desired, endpoint, address),
+            address6=lambda address: address6(self._desired, address),
+            home=lambda endpoint, address: on_home_lan(self._desired, endpoint, address),
         )
         folder = settings.state_dir / "moves"
         self._moves = Moves(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agents.dhcp import v4, v6
-from agents.dhcp.dual_stack import Families
+from agents.dhcp.dual_stack import DualStack
 from agents.dhcp.lease_source import LeaseSource
 from agents.dhcp.ra import Advertisement, Advertiser, AdvertiserError
 from agents.dhcp.v4 import DhcpError, DhcpServer
@@ -55,7 +55,7 @@ class LanServers:
     advertisements."""
 
     def __init__(self, leases: LeaseSource) -> None:
-        self._leases, self._families = leases, Families(leases)
+        self._leases, self._families = leases, DualStack(leases)
         self._running: dict[tuple[str, _Lan], Server] = {}
 
     async def serve(

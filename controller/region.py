@@ -16,7 +16,7 @@ from controller.agents.probe_candidates import announce
 from controller.agents.registry import Agents
 from controller.agents.tunnels import Tunnels
 from controller.auth import audit_context
-from controller.auth.oidc_users import People
+from controller.auth.oidc_users import OidcUsers
 from controller.auth.tokens import Tokens
 from controller.changes.drift import Drift
 from controller.changes.flow import Changes
@@ -26,7 +26,7 @@ from controller.core.intent import Intent
 from controller.core.unavailable import Unavailable
 from controller.db import claims, cloudlets
 from controller.db.engine import Database
-from controller.db.notify_connection import Line
+from controller.db.notify_connection import NotifyConnection
 from controller.db.schema import upgrade
 from controller.identity.certificates import Certificates
 from controller.identity.credential_proofs import AGENTS, Proofs, Refusals
@@ -35,26 +35,26 @@ from controller.leases.clones import ClonedClients
 from controller.leases.delegations import Delegations
 from controller.leases.leases import Leases
 from controller.leases.reservations import Reservations
-from controller.leases.static_hosts import Statics
+from controller.leases.static_hosts import StaticHosts
 from controller.leases.suspicions import Suspicions
 from controller.leases.usage import Stocks
 from controller.migration.evacuations import Evacuations
-from controller.migration.follow_device import Deciding
-from controller.migration.move_scheduler import Rounds
+from controller.migration.follow_device import FollowDevice
+from controller.migration.move_scheduler import MoveScheduler
 from controller.migration.moves import Moves
 from controller.migration.sightings import Sightings
 from controller.migration.vms import Vms
-from controller.replication.agent_presence import Attendances
+from controller.replication.agent_presence import AgentPresence
 from controller.replication.leadership import Leadership
 from controller.replication.replicas import HELLO, Replicas
 from controller.routeservers.client import RouteServerClient
 from controller.routeservers.precedence import Precedence
 from controller.routeservers.session_keys import SessionKeeper
-from controller.routeservers.sync import Propagation
-from controller.runtime.event_log import Journal
+from controller.routeservers.sync import RouteServerSync
+from controller.runtime.event_log import EventLog
 from controller.runtime.maintenance import CLONES, PRUNE, Chore, finish, prune, sweep
 from controller.runtime.metrics import Metrics
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 from controller.settings import Settings, read_secret, read_token
 from controller.trust import found
 from controller.trust.authority import AuthorityAway
@@ -79,30 +79,30 @@ class Region:
     database: Database
     agents: Agents
     changes: Changes
-    journal: Journal
+    event_log: EventLog
     leases: Leases
     cloned_clients: ClonedClients
     delegations: Delegations
     stocks: Stocks
-    statics: Statics
+    statics: StaticHosts
     reservations: Reservations
     tokens: Tokens
-    people: People | None
+    people: OidcUsers | None
     neighbours: Neighbours
     tunnels: Tunnels
     vms: Vms
     moves: Moves
-    rounds: Rounds
+    rounds: MoveScheduler
     evacuations: Evacuations
     sightings: Sightings
     impostors: Impostors
-    deciding: Deciding
+    deciding: FollowDevice
     metrics: Metrics
-    bell: Bell
+    wakeup: Wakeup
     precedence: Precedence
     drift: Drift
     replicas: Replicas
-    attendances: Attendances
+    agent_presence: AgentPresence
     certificates: Certificates
     revocations: RevocationList
     proofs: Proofs
@@ -129,7 +129,7 @@ class Region:
     def stop(self) -> None:
         """The controller stops: streams end, nobody waits any longer."""
         self.stopping.set()
-        self.bell.ring_here()
+        self.wakeup.ring_here()
         self.agents.wake_all()
 
 
@@ -140,20 +140,20 @@ def _fabric(settings: Settings) -> Fabric:
 
 def _region(settings: Settings) -> Region:
     authority = found.read(settings.authority_kind, settings.authority) if settings.authority else None
-    database, agents, bell, metrics = Database(settings.database_url), Agents(), Bell(), Metrics()
+    database, agents, wakeup, metrics = Database(settings.database_url), Agents(), Wakeup(), Metrics()
     database.watch = audit_context.watch
     fabric = _fabric(settings)
-    line = Line(settings.database_url, settings.replica) if database.shared else None
-    replicas = Replicas(settings.replica, release(), database, line, bell)
-    changes = Changes(database, agents, fabric, settings.agent_timeout, bell, replicas)
+    line = NotifyConnection(settings.database_url, settings.replica) if database.shared else None
+    replicas = Replicas(settings.replica, release(), database, line, wakeup)
+    changes = Changes(database, agents, fabric, settings.agent_timeout, wakeup, replicas)
     replicas.look.append(changes.refresh)
-    attendances = Attendances(agents, replicas, database)
-    changes.waiting.connected = attendances.connected
-    journal = Journal(database, bell)
+    agent_presence = AgentPresence(agents, replicas, database)
+    changes.waiting.connected = agent_presence.connected
+    event_log = EventLog(database, wakeup)
 
     def claimed(server: str, claim: str) -> None:
         log.error("%s", claim)
-        journal.note("database-behind", server, claim)
+        event_log.note("database-behind", server, claim)
 
     async def keep(ahead: Mapping[str, int]) -> None:
         async with database.write() as session:
@@ -164,19 +164,21 @@ def _region(settings: Settings) -> Region:
         async with database.read() as session:
             return await claims.load(session)
 
-    leases = Leases(database, lambda: changes.intent, bell)
+    leases = Leases(database, lambda: changes.intent, wakeup)
     leases.tell = lambda endpoint: replicas.tell("heard", [endpoint])
     replicas.hear["heard"] = lambda who, words: leases.heard.update(words)
     replicas.hear[HELLO] = lambda who, words: replicas.tell("heard", leases.heard)
-    moves = Moves(database, changes, agents, replicas, bell)
-    vms = Vms(database, lambda: changes.intent, bell)
+    moves = Moves(database, changes, agents, replicas, wakeup)
+    vms = Vms(database, lambda: changes.intent, wakeup)
     vms.order, vms.berths = moves.announce, moves.work.set
 
     def lease_seconds(endpoint: str) -> int:
         return leases.seconds(changes.intent.endpoints[endpoint])
 
-    sightings = Sightings(database, lambda: changes.intent, lease_seconds, replicas, bell, Suspicions(journal), metrics)
-    deciding = Deciding(database, lambda: changes.intent, moves.start, bell)
+    sightings = Sightings(
+        database, lambda: changes.intent, lease_seconds, replicas, wakeup, Suspicions(event_log), metrics
+    )
+    deciding = FollowDevice(database, lambda: changes.intent, moves.start, wakeup)
 
     async def seen(device: str, endpoint: str) -> None:
         await moves.seen(device, endpoint)
@@ -184,8 +186,8 @@ def _region(settings: Settings) -> Region:
 
     sightings.seen = seen
     lifetime = timedelta(seconds=settings.certificate_seconds)
-    certified = Certificates(database, authority, lifetime, changes, bell)
-    refusals, listener = Refusals(journal), None
+    certified = Certificates(database, authority, lifetime, changes, wakeup)
+    refusals, listener = Refusals(event_log), None
     secret = read_secret(settings.session_secret_file, "WEFT_SESSION_SECRET_FILE")
     if authority is not None and settings.agent_listen:
         listener = Listener(authority, lifetime, lambda reason: refusals.note(AGENTS, reason))
@@ -198,35 +200,35 @@ def _region(settings: Settings) -> Region:
         database=database,
         agents=agents,
         changes=changes,
-        journal=journal,
+        event_log=event_log,
         leases=leases,
-        cloned_clients=ClonedClients(database, lambda: changes.intent, lease_seconds, journal),
-        delegations=Delegations(database, lambda: changes.intent, leases, bell),
+        cloned_clients=ClonedClients(database, lambda: changes.intent, lease_seconds, event_log),
+        delegations=Delegations(database, lambda: changes.intent, leases, wakeup),
         stocks=Stocks(database, lambda: changes.intent),
-        statics=Statics(database, lambda: changes.intent, bell),
-        reservations=Reservations(database, leases, bell),
-        tokens=Tokens(database, bell),
-        people=People.of(settings.oidc) if settings.oidc else None,
-        neighbours=Neighbours(database, lambda: changes.intent, journal, metrics),
-        tunnels=Tunnels(database, lambda: changes.intent, journal, metrics),
+        statics=StaticHosts(database, lambda: changes.intent, wakeup),
+        reservations=Reservations(database, leases, wakeup),
+        tokens=Tokens(database, wakeup),
+        people=OidcUsers.of(settings.oidc) if settings.oidc else None,
+        neighbours=Neighbours(database, lambda: changes.intent, event_log, metrics),
+        tunnels=Tunnels(database, lambda: changes.intent, event_log, metrics),
         vms=vms,
         moves=moves,
-        rounds=Rounds(database, changes, leases, moves),
+        rounds=MoveScheduler(database, changes, leases, moves),
         evacuations=Evacuations(database, lambda: changes.intent, moves),
         sightings=sightings,
-        impostors=Impostors(journal),
+        impostors=Impostors(event_log),
         deciding=deciding,
         metrics=metrics,
-        bell=bell,
-        drift=Drift(database, changes, metrics, bell),
+        wakeup=wakeup,
+        drift=Drift(database, changes, metrics, wakeup),
         precedence=Precedence((server.name for server in settings.route_servers), claimed, keep, kept),
         replicas=replicas,
-        attendances=attendances,
+        agent_presence=agent_presence,
         certificates=certified,
         proofs=Proofs(database, refusals, tls_only=settings.agent_tls_only),
         listener=listener,
         caller=Caller(authority, revocations.document) if authority is not None else None,
-        session_keys=SessionKeeper(database, secret, lambda: changes.intent, agents, bell),
+        session_keys=SessionKeeper(database, secret, lambda: changes.intent, agents, wakeup),
         revocations=revocations,
     )
 
@@ -236,7 +238,7 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
     """Brings the database up to date, reads the intent, and works until the block ends. Raises BadSettings."""
     token = read_token(settings.route_server_token_file, "WEFT_ROUTE_SERVER_TOKEN_FILE")
     region = _region(settings)
-    changes, journal = region.changes, region.journal
+    changes, event_log = region.changes, region.event_log
     await upgrade(region.database)
     await changes.start(hashlib.sha256(f"{FORM} {region.fabric!r}".encode()).hexdigest())
     gc.collect()
@@ -246,24 +248,24 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
         number = changes.intent.generation
         text = f"{server} was at generation {generation}, the database at {number}, an older copy: it goes on above"
         log.warning("%s", text)
-        journal.note("database-behind", server, text, generation=generation, database=number)
+        event_log.note("database-behind", server, text, generation=generation, database=number)
         await changes.renew(generation)
 
     async def turned(server: str, reachable: bool, reason: str) -> None:
         if region.leadership.leading:  # one voice is enough
-            await journal.turned(server, reachable, reason)
+            await event_log.turned(server, reachable, reason)
 
     tls = region.caller.context if region.caller is not None else None
     for server in settings.route_servers:
         client = RouteServerClient(server, token, settings.agent_timeout, tls)
         changes.route_servers.append(
-            Propagation(
+            RouteServerSync(
                 server.name,
                 client,
                 changes.rules,
                 changes.on_trial,
-                journal.heard,
-                journal.last_heard,
+                event_log.heard,
+                event_log.last_heard,
                 turned,
                 changes.refresh,
                 overtake,
@@ -275,16 +277,16 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
     await region.drift.boot()
     background = (
         lambda: _lead(region),
-        lambda: keep_time(changes, region.bell),
+        lambda: keep_time(changes, region.wakeup),
         region.drift.watch,
         region.sightings.decide,
         region.deciding.watch,
         region.rounds.run,
     )
     works = [
-        journal.run(),
+        event_log.run(),
         region.replicas.run(),
-        region.attendances.run(),
+        region.agent_presence.run(),
         sweep([Chore(partial(_tell_held, region)), Chore(partial(_note_seen, region))]),
         _follow(region),
     ]
@@ -298,7 +300,7 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
     tasks.append(asyncio.create_task(region.neighbours.run(changes.waiting.stopping), name="neighbours"))
     tasks.append(asyncio.create_task(region.tunnels.run(), name="tunnels"))
     tasks.append(asyncio.create_task(region.sightings.run(), name="sightings"))
-    tasks.append(asyncio.create_task(announce(lambda: changes.intent, region.agents, region.bell), name="announcing"))
+    tasks.append(asyncio.create_task(announce(lambda: changes.intent, region.agents, region.wakeup), name="announcing"))
     await region.replicas.settled.wait()
     keeping = region.session_keys.run(changes.route_servers, region.leadership)
     tasks.append(asyncio.create_task(keeping, name="session keys"))
@@ -309,12 +311,14 @@ async def running(settings: Settings) -> AsyncIterator[Region]:
         yield region
     finally:
         region.stop()
-        region.bell.ring()
+        region.wakeup.ring()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         held = partial(_tell_held, region, all_=True)
-        await finish([region.neighbours.flush, region.tunnels.flush, held, journal.flush, partial(_note_seen, region)])
+        await finish(
+            [region.neighbours.flush, region.tunnels.flush, held, event_log.flush, partial(_note_seen, region)]
+        )
         for propagation in changes.route_servers:
             await propagation.client.close()
         if region.people is not None:
@@ -340,11 +344,11 @@ async def _lead(region: Region) -> None:
 
 
 async def _remind(region: Region) -> None:
-    region.certificates.remind(region.journal)
+    region.certificates.remind(region.event_log)
 
 
 async def _tell_held(region: Region, *, all_: bool = False) -> None:
-    region.journal.tell_held(leading=region.leadership.leading, all_=all_)
+    region.event_log.tell_held(leading=region.leadership.leading, all_=all_)
 
 
 async def _note_seen(region: Region) -> None:
@@ -382,7 +386,7 @@ async def _follow(region: Region) -> None:
 
 async def _another(region: Region) -> None:
     """The authority is another than it was."""
-    region.journal.note("authority-changed", "authority", "who is trusted, or who issues, was changed")
+    region.event_log.note("authority-changed", "authority", "who is trusted, or who issues, was changed")
     if region.listener is not None:
         try:
             await region.listener.renew()

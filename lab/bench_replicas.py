@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import insert
 
-from controller.core.changed_names import Touched
+from controller.core.changed_names import ChangedNames
 from controller.core.intent import Endpoint
 from controller.db import intents
 from controller.db.cloudlets import CloudletRow
@@ -68,7 +68,7 @@ async def reading(url: str, cloudlets: int) -> None:
             whole = (await intents.load(session)).ready()
             everything.append((time.perf_counter() - started) * 1000)
             started = time.perf_counter()
-            await intents.take_over(session, whole, Touched(endpoints=frozenset({"c7-lan"})))
+            await intents.take_over(session, whole, ChangedNames(endpoints=frozenset({"c7-lan"})))
             one.append((time.perf_counter() - started) * 1000)
     _say(f"reading everything of {cloudlets} cloudlets", everything)
     _say("taking over one endpoint of them", one)

@@ -18,7 +18,7 @@ _TIMEOUT = 8.0  # seconds; by then clients have asked again
 M = TypeVar("M")
 
 
-class Turns(Generic[M]):
+class ClientQueue(Generic[M]):
     """Hands messages to `serve`. One client's come in order, so that a release cannot overtake the request before it;
     what is too much is dropped, as clients ask again. `where` is for the log."""
 

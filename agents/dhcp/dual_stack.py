@@ -18,7 +18,7 @@ Version = Literal[4, 6]
 _MOST_CLIENTS = 4096
 
 
-class Families:
+class DualStack:
     """Both families' way to the same leases. A lease ends when the last family that uses it gives it back. Which ones
     do is not kept over a restart of the agent: then the lease ends with the first, and the other's next renewal has
     the same pair again."""
@@ -85,7 +85,7 @@ class Families:
 class _Family:
     """A LeaseSource."""
 
-    def __init__(self, families: Families, version: Version) -> None:
+    def __init__(self, families: DualStack, version: Version) -> None:
         self._families, self._version = families, version
 
     async def offer(self, request: LeaseRequest) -> LeaseGrant:

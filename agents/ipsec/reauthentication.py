@@ -53,7 +53,7 @@ class _Doubt:
     missed: float = 0.0  # seconds in which this end stood still
 
 
-class Doubts:
+class Reauthentication:
     """By the names of connections. Of each with a tunnel it is known when it is in doubt next, or since when it is."""
 
     def __init__(self, chance: Callable[[], float] = random) -> None:

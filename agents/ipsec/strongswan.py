@@ -15,7 +15,7 @@ from agents.ipsec.charon import Charon, CharonAway, CharonError
 from agents.ipsec.connections import PROOF, Connection, connections, leads, name, proof, proofs, proves
 from agents.ipsec.credentials import Credentials, CredentialsError, read
 from agents.ipsec.reasons import REFUSED, Reasons
-from agents.ipsec.reauthentication import Act, Doubts
+from agents.ipsec.reauthentication import Act, Reauthentication
 from agents.ipsec.traffic import Meter
 from agents.ipsec.tunnel import Intent, Peer, State
 
@@ -46,7 +46,7 @@ class Strongswan:
         self._told: dict[str, Connection] = {}
         self._told_identity: Credentials | None = None
         self._due: dict[str, tuple[float, Backoff]] = {}  # when to begin a tunnel (again)
-        self._doubts = Doubts()  # who has to prove its name again
+        self._doubts = Reauthentication()  # who has to prove its name again
         # By the names of connections: what went through, and why there is no tunnel.
         self._meters: dict[str, Meter] = {}
         self._reasons = Reasons()
@@ -72,7 +72,7 @@ class Strongswan:
         """Keeps charon so, for ever."""
         backoff = Backoff(cap=1.0)
         while True:
-            self._told, self._told_identity, self._due, self._doubts = {}, None, {}, Doubts()
+            self._told, self._told_identity, self._due, self._doubts = {}, None, {}, Reauthentication()
             self._note(await self._session(backoff))
             if self._note_states({}):
                 self._changed()

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any
 
-from agents.leases.client_index import People
+from agents.leases.client_index import ClientIndex
 from agents.leases.pair import KINDS, Device, Half, Kind, Pair, same
 from agents.leases.quarantine import QUARANTINE
 from agents.leases.room import Key, Room
@@ -40,7 +40,7 @@ class Book:
         self.bound = True
         self.hosts = NO_SETTINGS
         self.pairs: dict[int, Pair] = {}
-        self.people = People()
+        self.people = ClientIndex()
         self.changed: OrderedDict[tuple[int, Kind], int] = OrderedDict()
         self.next_end = 0.0
         self._doubtful = True  # whether there may be pairs that are not confirmed

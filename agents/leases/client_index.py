@@ -4,7 +4,7 @@ from agents.leases.pair import Device, Kind
 from controller.wire.delegations import Client
 
 
-class People:
+class ClientIndex:
     """An index of devices by their clients and names."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ import logging
 
 from agents.hypervisors.found import Driver
 from agents.hypervisors.hypervisor import Fenced, Hypervisor, HypervisorError, Refused
-from agents.moves.execution_context import Place
+from agents.moves.execution_context import ExecutionContext
 from controller.wire.machines import Condition, MachineState
 from controller.wire.moves import Figures, Order
 
@@ -19,7 +19,7 @@ _RAN: tuple[Condition, ...] = ("running", "stopped", "unresponsive")
 """The states of a machine that was told to run."""
 
 
-async def activate(order: Order, place: Place, driver: Driver) -> tuple[Figures, str]:
+async def activate(order: Order, place: ExecutionContext, driver: Driver) -> tuple[Figures, str]:
     """Return the figures, and what went wrong though the machine runs, or has run; "" if nothing did. Raises only if
     this move has never run it here, which was looked at."""
     hypervisor, figures, wrong = driver.hypervisor, Figures(), []

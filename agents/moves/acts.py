@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 
 from agents.hypervisors.hypervisor import Hypervisor, HypervisorError, Networked, Refused
 from agents.moves.activation import activate
-from agents.moves.execution_context import Place
+from agents.moves.execution_context import ExecutionContext
 from controller.wire.moves import Figures, Order, Progress, Target
 
 log = logging.getLogger(__name__)
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 Tell = Callable[[Figures], None]
 
 
-async def carry_out(order: Order, place: Place, tell: Tell) -> Progress:
+async def carry_out(order: Order, place: ExecutionContext, tell: Tell) -> Progress:
     """Does it, telling how far it is, and returns how it ended. Whatever goes wrong is an answer, never an error."""
     try:
         return await _do(order, place, tell)
@@ -34,7 +34,7 @@ def ended(order: Order, state: str, *, detail: str = "", figures: Figures | None
     return Progress.model_validate({**given, "figures": figures or Figures()})
 
 
-async def _do(order: Order, place: Place, tell: Tell) -> Progress:
+async def _do(order: Order, place: ExecutionContext, tell: Tell) -> Progress:
     driver = await place.driver(order)
     hypervisor, can, switch = driver.hypervisor, driver.capabilities, place.switch(driver)
     machine, move, detail, figures = order.machine, order.move, "", Figures()
@@ -78,7 +78,7 @@ async def _do(order: Order, place: Place, tell: Tell) -> Progress:
     return ended(order, "done", detail=detail, figures=figures)
 
 
-async def _part(order: Order, place: Place) -> str:
+async def _part(order: Order, place: ExecutionContext) -> str:
     """What went wrong with the gateway, "" if nothing did: the old address is gone whether that one forgets it or
     not."""
     try:
@@ -89,7 +89,7 @@ async def _part(order: Order, place: Place) -> str:
     return ""
 
 
-async def hold(order: Order, place: Place) -> Hypervisor:
+async def hold(order: Order, place: ExecutionContext) -> Hypervisor:
     """The machine does not run. Raises HypervisorError."""
     hypervisor = (await place.driver(order)).hypervisor
     await hypervisor.hold(order.machine.name)

@@ -12,7 +12,7 @@ from agents.hypervisors.hypervisor import Attachment, Comparable, Hypervisor, Hy
 from agents.kernel.lan import bridge_name
 from agents.leases.journal import JournalError
 from agents.moves.switch import Plain, Switch
-from agents.multipath.address6 import six
+from agents.multipath.address6 import address6
 from controller.wire.delegations import Client
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.leases import LeaseRelease
@@ -62,7 +62,7 @@ class Door(Protocol):
         """It is not there, or not there any more."""
 
 
-class Place:
+class ExecutionContext:
     """`guest_switch` makes the switch for machines in whose guest somebody listens; without it, and for others, it is
     plain. `forget` takes addresses out of what the gateway on a bridge remembers."""
 
@@ -160,7 +160,7 @@ class Place:
         endpoint, addresses = self._endpoint(order.endpoint), order.addresses
         if self._forget is None or endpoint is None or addresses is None or addresses.new is None:
             return
-        other = six(self._desired, ip_address(addresses.old))
+        other = address6(self._desired, ip_address(addresses.old))
         await self._forget(bridge_name(endpoint), (addresses.old, *((str(other),) if other is not None else ())))
 
     async def stands(self, order: Order) -> bool:

@@ -8,7 +8,7 @@ import math
 from agents.controller.client import ControllerAway, ControllerRefused
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.moves.acts import carry_out, ended, hold
-from agents.moves.execution_context import Place
+from agents.moves.execution_context import ExecutionContext
 from agents.moves.journal import Entry, Journal
 from agents.moves.reporter import TICK, Reporter
 from agents.moves.tasks import end
@@ -22,11 +22,13 @@ _HOLDING = 10.0  # seconds for a driver to hold a machine, before it is asked ag
 _FINAL = (400, 409, 413, 422)  # saying it again is no use
 
 
-class Fence:
+class LeaseFence:
     """One such order, from its beginning until its end was answered. `entry` is what the journal has of it from before
     a restart."""
 
-    def __init__(self, order: Order, place: Place, reporter: Reporter, journal: Journal, entry: Entry | None) -> None:
+    def __init__(
+        self, order: Order, place: ExecutionContext, reporter: Reporter, journal: Journal, entry: Entry | None
+    ) -> None:
         self._order, self._place, self._reporter, self._journal = order, place, reporter, journal
         self._outcome = entry.outcome if entry is not None and not _worked(entry) else None
         self._seconds = max(order.fence_seconds, 0.1)

@@ -10,9 +10,9 @@ from agents.backoff import Backoff
 from agents.hypervisors.found import Drivers
 from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
 from agents.moves.acts import carry_out, ended
-from agents.moves.execution_context import Door, Forget, Lessor, Place
+from agents.moves.execution_context import Door, ExecutionContext, Forget, Lessor
 from agents.moves.journal import Entry, Journal, open_fence
-from agents.moves.lease_fence import FENCED, Fence
+from agents.moves.lease_fence import FENCED, LeaseFence
 from agents.moves.reporter import TICK, Away, Reporter
 from agents.moves.switch import Switch
 from agents.moves.tasks import end
@@ -31,7 +31,7 @@ class _Work:
 
     order: Order
     task: "asyncio.Task[None]"
-    fence: Fence | None
+    fence: LeaseFence | None
     live: bool
     older: "tuple[asyncio.Task[None], ...]" = ()
 
@@ -51,7 +51,7 @@ class Moves:
         forget: Forget | None = None,
     ) -> None:
         self._journal = Journal(directory, cloudlet)
-        self._place = Place(drivers, guest_switch, leases, door, forget)
+        self._place = ExecutionContext(drivers, guest_switch, leases, door, forget)
         self._reporter = Reporter(cloudlet, controller, self._place)
         self._works: dict[str, _Work] = {}
         self._newest: dict[str, int] = {}
@@ -123,11 +123,11 @@ class Moves:
             work.live = False
             work.task.cancel()
 
-    def _fence(self, order: Order, entry: Entry | None) -> Fence:
-        return Fence(order, self._place, self._reporter, self._journal, entry)
+    def _fence(self, order: Order, entry: Entry | None) -> LeaseFence:
+        return LeaseFence(order, self._place, self._reporter, self._journal, entry)
 
     async def _work(
-        self, order: Order, entry: Entry | None, fence: Fence | None, older: "tuple[asyncio.Task[None], ...]"
+        self, order: Order, entry: Entry | None, fence: LeaseFence | None, older: "tuple[asyncio.Task[None], ...]"
     ) -> None:
         """Carries one order out, or says again how that ended. Never raises: an agent has other things to do too."""
         for task in older:

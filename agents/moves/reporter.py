@@ -6,7 +6,7 @@ from typing import Protocol
 
 from agents.backoff import Backoff
 from agents.controller.client import ControllerAway, ControllerRefused
-from agents.moves.execution_context import Place
+from agents.moves.execution_context import ExecutionContext
 from controller.wire.machines import MachineState
 from controller.wire.moves import MoveReport, Progress
 from controller.wire.platforms import Platform
@@ -34,7 +34,7 @@ class Reporter:
     """`note` keeps the last word on an order until the next tick; `say` sends one at once, `insist` until it is
     answered. Each report has all machines that there are at that place."""
 
-    def __init__(self, cloudlet: str, controller: Away, place: Place) -> None:
+    def __init__(self, cloudlet: str, controller: Away, place: ExecutionContext) -> None:
         self._cloudlet, self._controller, self._place = cloudlet, controller, place
         self._noted: dict[str, Progress] = {}
         self._sent: list[MachineState] = []

@@ -6,7 +6,7 @@ from agents.multipath.segment import Address
 from controller.wire.desired import Desired, Endpoint, Remote
 
 
-def six(desired: Desired | None, address: Address) -> Address | None:
+def address6(desired: Desired | None, address: Address) -> Address | None:
     """None if its LAN, this cloudlet's or one that shares a pool with it, has no IPv6 or is not known here."""
     if desired is None or not isinstance(address, IPv4Address):
         return None

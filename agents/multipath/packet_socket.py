@@ -40,7 +40,7 @@ def attach(on: socket.socket, address: Address) -> None:
     bpf.attach(on, program(address))
 
 
-def ear(device: str, address: Address) -> socket.socket:
+def packet_socket(device: str, address: Address) -> socket.socket:
     """A socket that gets those frames from now on. Promiscuous, or a bridge would keep to itself what it forwards.
     Raises OSError."""
     found = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Self
 
 from agents.multipath.handshake import Handshakes, Joined
-from agents.multipath.packet_socket import ear
+from agents.multipath.packet_socket import packet_socket
 from agents.multipath.segment import Address, SegmentError, segment
 
 _FRAME = 2048
@@ -19,7 +19,11 @@ class Watch:
     Raises OSError if that device cannot be listened to."""
 
     def __init__(
-        self, device: str, address: Address, peer: Address | None, open_: Callable[[str, Address], socket.socket] = ear
+        self,
+        device: str,
+        address: Address,
+        peer: Address | None,
+        open_: Callable[[str, Address], socket.socket] = packet_socket,
     ) -> None:
         self._handshakes = Handshakes(address, peer)
         self._joined: list[Joined] = []

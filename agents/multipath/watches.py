@@ -44,16 +44,16 @@ class Several:
 
 
 class Watches:
-    """`device` gives the interface of an endpoint's LAN, None if there is none; `six` the IPv6 address that goes with
+    """`device` gives the interface of an endpoint's LAN, None if there is none; `address6` the IPv6 address that goes with
     another, None likewise."""
 
-    def __init__(self, device: Callable[[str], str | None], six: Callable[[Address], Address | None]) -> None:
-        self._device, self._six = device, six
+    def __init__(self, device: Callable[[str], str | None], address6: Callable[[Address], Address | None]) -> None:
+        self._device, self._address6 = device, address6
         self._open: dict[str, tuple[str, Several]] = {}  # by machine: the move, and its watch
 
     def both(self, address: Address) -> tuple[Address, ...]:
         """The address, and that of the other family if there is one."""
-        other = self._six(address)
+        other = self._address6(address)
         return (address,) if other is None else (address, other)
 
     def of(self, order: Order) -> Several | None:

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from controller.core.event_budget import of_cloudlet
-from controller.runtime.event_log import Journal
+from controller.runtime.event_log import EventLog
 from controller.wire.access import AccessReport, Dropped, Impostor
 
 QUIET = 600.0
@@ -47,8 +47,8 @@ EVENTS: dict[Impostor, tuple[str, str]] = {
 class Impostors:
     """Raises an event the first time, and again after QUIET seconds if it has gone on."""
 
-    def __init__(self, journal: Journal, clock: Callable[[], float] = time.monotonic) -> None:
-        self._journal, self._clock = journal, clock
+    def __init__(self, event_log: EventLog, clock: Callable[[], float] = time.monotonic) -> None:
+        self._event_log, self._clock = event_log, clock
         self._told: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     def look(self, before: AccessReport | None, report: AccessReport) -> None:
@@ -70,4 +70,4 @@ class Impostors:
             self._told.popitem(last=False)
         data = {"cloudlet": cloudlet, "what": dropped.what, "packets": dropped.packets}
         said, source = f"{subject}: {text}; {dropped.packets} packets dropped", of_cloudlet(cloudlet)
-        self._journal.note(type_, subject, said, caused_by=source, **data)
+        self._event_log.note(type_, subject, said, caused_by=source, **data)

@@ -19,7 +19,7 @@ from controller.core.neighbour_history import HOUR, LATE, ROUND, start
 from controller.core.neighbour_reports import Intake, Pair
 from controller.db import bandwidths, neighbour_history, neighbours, platforms, reporters
 from controller.db.engine import Database
-from controller.runtime.event_log import Journal
+from controller.runtime.event_log import EventLog
 from controller.runtime.metrics import Metrics
 from controller.runtime.problems import Problem
 from controller.wire.neighbours import NeighbourReport
@@ -48,8 +48,8 @@ CLEAN = 12
 class Neighbours:
     """Takes in reports (`run`), on every controller, and looks after the whole region's (`sweep`), on one."""
 
-    def __init__(self, database: Database, intent: Callable[[], Intent], journal: Journal, metrics: Metrics) -> None:
-        self._database, self._intent, self._journal, self._metrics = database, intent, journal, metrics
+    def __init__(self, database: Database, intent: Callable[[], Intent], event_log: EventLog, metrics: Metrics) -> None:
+        self._database, self._intent, self._event_log, self._metrics = database, intent, event_log, metrics
         self._arrivals = Arrivals()
         self._work = asyncio.Event()
         self._turn = 0
@@ -120,7 +120,7 @@ class Neighbours:
         for (of, possible), names in changes.items():
             text = f"{of}: {_sentence(names, possible)}" + ("" if possible else f": {why}")
             kind = "neighbour-possible" if possible else "neighbour-lost"
-            self._journal.note(kind, of, text, caused_by=of_cloudlet(of), neighbours=sorted(names))
+            self._event_log.note(kind, of, text, caused_by=of_cloudlet(of), neighbours=sorted(names))
 
     async def sweep(self) -> None:
         """Takes the silent ones from the possible neighbours, rolls history up, and now and then removes what is left

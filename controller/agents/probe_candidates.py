@@ -10,7 +10,7 @@ from contextlib import suppress
 from controller.agents.registry import Agents
 from controller.core.intent import Intent
 from controller.core.neighbours import concerned
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 
 GATHER = 0.1
 """Seconds in which further changes join in."""
@@ -24,10 +24,10 @@ PAUSE = 0.01
 another change meanwhile is to wait behind all of them."""
 
 
-async def announce(intent: Callable[[], Intent], agents: Agents, bell: Bell) -> None:
+async def announce(intent: Callable[[], Intent], agents: Agents, wakeup: Wakeup) -> None:
     """Works until cancelled."""
     told = intent()
-    with bell.listen() as wake:
+    with wakeup.listen() as wake:
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK):

@@ -13,7 +13,7 @@ from controller.core.clock import now
 from controller.core.desired import Tunnels, agrees
 from controller.core.names import printable
 from controller.db.agent_presence import Seen
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 from controller.wire.reports import Report
 
 SILENCE = 75.0
@@ -26,7 +26,7 @@ class Attendance:
     `proved` is the latest generation that a report showed to be in the kernel. `announced` counts how often its
     candidates may have changed, and `ordered` its orders."""
 
-    bell: Bell = field(default_factory=Bell)
+    wakeup: Wakeup = field(default_factory=Wakeup)
     opened: float = 0.0
     heard: float = 0.0
     last_seen: datetime | None = None
@@ -40,7 +40,7 @@ class Attendance:
     @property
     def connected(self) -> bool:
         """Whether a stream is open and was not silent for too long."""
-        return len(self.bell) > 0 and time.monotonic() - max(self.opened, self.heard) < SILENCE
+        return len(self.wakeup) > 0 and time.monotonic() - max(self.opened, self.heard) < SILENCE
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Agents:
     def attend(self, cloudlet: str) -> Iterator[asyncio.Event]:
         """Counts a stream as open; its event is set whenever there may be a new desired state to send."""
         agent = self.of(cloudlet)
-        with agent.bell.listen() as wake:
+        with agent.wakeup.listen() as wake:
             agent.opened = time.monotonic()
             self._see(cloudlet, None)
             self._tell(cloudlet)
@@ -91,30 +91,30 @@ class Agents:
         if not agent.connected:
             agent.expected.clear()
         agent.expected[version] = expected
-        agent.bell.ring()
+        agent.wakeup.ring()
 
     def announce(self, cloudlet: str) -> None:
         """Wakes the cloudlet's streams: its candidates may be others now."""
         if agent := self._known.get(cloudlet):
             agent.announced += 1
-            agent.bell.ring()
+            agent.wakeup.ring()
 
     def order(self, cloudlet: str) -> None:
         """Wakes the cloudlet's streams: its orders may be others now."""
         if agent := self._known.get(cloudlet):
             agent.ordered += 1
-            agent.bell.ring()
+            agent.wakeup.ring()
 
     def order_all(self) -> None:
         """As `order`, for all that are connected here."""
         for name, agent in self._known.items():
-            if len(agent.bell):
+            if len(agent.wakeup):
                 self.order(name)
 
     def cut(self, cloudlet: str) -> None:
         """Wakes the cloudlet's streams: those that were opened with another credential end."""
         if agent := self._known.get(cloudlet):
-            agent.bell.ring()
+            agent.wakeup.ring()
 
     def wake(self, cloudlet: str) -> None:
         """Wakes the cloudlet's streams: it may have to filter something else now."""
@@ -123,12 +123,12 @@ class Agents:
     def wake_all(self) -> None:
         """Wakes all streams: there may be something that concerns everybody."""
         for agent in self._known.values():
-            agent.bell.ring()
+            agent.wakeup.ring()
 
     def forget(self, cloudlet: str) -> None:
         """The cloudlet is gone: its streams wake to find that out."""
         if agent := self._known.pop(cloudlet, None):
-            agent.bell.ring()
+            agent.wakeup.ring()
         self._seen.pop(cloudlet, None)
         self.elsewhere.pop(cloudlet, None)
         self._reported.pop(cloudlet, None)
@@ -184,7 +184,7 @@ class Agents:
         """Everything known of agents that are connected here is news."""
         self._reported.clear()
         for name, agent in self._known.items():
-            if len(agent.bell):
+            if len(agent.wakeup):
                 self._tell(name)
 
     def tell_again(self, names: Iterable[str]) -> None:
@@ -201,9 +201,9 @@ class Agents:
         agent = self._known[cloudlet]
         report, before = agent.report, self._reported.get(cloudlet)
         if report is None or (before is not None and _same(report, before)):
-            return Seen(len(agent.bell) > 0, agent.proved, None)
+            return Seen(len(agent.wakeup) > 0, agent.proved, None)
         self._reported[cloudlet] = report
-        return Seen(len(agent.bell) > 0, agent.proved, report.model_dump_json())
+        return Seen(len(agent.wakeup) > 0, agent.proved, report.model_dump_json())
 
     def take_seen(self) -> dict[str, tuple[datetime, str | None]]:
         """Who was heard of since the last call, when, and with which version."""

@@ -16,7 +16,7 @@ from controller.core.tunnels import turns
 from controller.db import events
 from controller.db import tunnels as table
 from controller.db.engine import Database
-from controller.runtime.event_log import Journal
+from controller.runtime.event_log import EventLog
 from controller.runtime.metrics import Metrics
 from controller.wire.tunnels import Ipsec
 
@@ -41,8 +41,8 @@ _COUNTED = ("bytes", "packets")
 class Tunnels:
     """Takes in what agents say (`take`, `run`), on every controller, and raises alarms (`sweep`), on one."""
 
-    def __init__(self, database: Database, intent: Callable[[], Intent], journal: Journal, metrics: Metrics) -> None:
-        self._database, self._intent, self._journal, self._metrics = database, intent, journal, metrics
+    def __init__(self, database: Database, intent: Callable[[], Intent], event_log: EventLog, metrics: Metrics) -> None:
+        self._database, self._intent, self._event_log, self._metrics = database, intent, event_log, metrics
         self._last: dict[str, Ipsec | None] = {}
         self._waiting: dict[str, tuple[datetime, Ipsec | None]] = {}
         self._work = asyncio.Event()
@@ -94,7 +94,7 @@ class Tunnels:
         )
         text = f"{cloudlet}: VXLAN in the clear was dropped: {out} packets that were to leave, {into} that came"
         data = {"out": out, "in": into, "peers": peers}
-        self._journal.note("plaintext-dropped", cloudlet, text, caused_by=of_cloudlet(cloudlet), **data)
+        self._event_log.note("plaintext-dropped", cloudlet, text, caused_by=of_cloudlet(cloudlet), **data)
 
     async def run(self) -> None:
         """Writes until cancelled."""
@@ -139,7 +139,7 @@ class Tunnels:
                         session, EVENTS[turn.what], f"{one} {other}", turn.text, caused_by=of_tunnel(one, other), **data
                     )
                 await table.forget(session, gone)
-            self._journal.bell.ring()
+            self._event_log.wakeup.ring()
         self._metrics.tunnel_alarms.set(len(raised) + sum(1 if t.what == "down" else -1 for t in turned))
 
 

@@ -15,13 +15,13 @@ from starlette.types import Scope
 from controller.auth.audit_context import let_in
 from controller.auth.jwt import BadToken, looks_like
 from controller.auth.oidc_issuer import Unreachable
-from controller.auth.oidc_users import People
+from controller.auth.oidc_users import OidcUsers
 from controller.core.intent import Cloudlet
 from controller.core.oidc_users import NoRole
 from controller.core.refusals import missing
 from controller.core.roles import Caller, Role, endpoints_named, lacking
 from controller.core.tokens import digest
-from controller.identity.tls_peer import SHOWN, Shown
+from controller.identity.tls_peer import TLS_PEER, TlsPeer
 from controller.region import Region
 from controller.runtime.problems import Problem
 
@@ -84,7 +84,7 @@ async def judge(scope: Scope, region: Region) -> str:
     return f"agent:{name}"
 
 
-async def _person(people: People, token: str) -> Caller:
+async def _person(people: OidcUsers, token: str) -> Caller:
     try:
         return await people.caller(token)
     except BadToken as bad:
@@ -163,9 +163,9 @@ async def prove(request: Request, region: Region, cloudlet: Cloudlet) -> None:
         raise _unauthorised(reason[0].upper() + reason[1:] + ".")
 
 
-def shown(request: Request) -> Shown | None:
+def shown(request: Request) -> TlsPeer | None:
     """What the connection has shown; None without TLS."""
-    return cast(Shown | None, request.scope.get(SHOWN))
+    return cast(TlsPeer | None, request.scope.get(TLS_PEER))
 
 
 def _unauthorised(detail: str) -> Problem:

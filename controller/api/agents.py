@@ -23,7 +23,7 @@ from controller.core.refusals import Refused, invalid
 from controller.core.report_news import news
 from controller.core.unavailable import Unavailable
 from controller.db import filters as table
-from controller.identity.tls_peer import Shown
+from controller.identity.tls_peer import TlsPeer
 from controller.region import Region
 from controller.runtime.problems import FieldError, Problem
 from controller.trust.authority import AuthorityAway
@@ -80,7 +80,7 @@ async def follow(
     return streams.respond(_documents(region, cloudlet, streams.last_id(last_event_id), still, private=private))
 
 
-def _waits(cloudlet: Cloudlet, shown: Shown | None) -> bool:
+def _waits(cloudlet: Cloudlet, shown: TlsPeer | None) -> bool:
     return cloudlet.state is State.PENDING and shown is not None and shown.peer is None
 
 
@@ -200,11 +200,11 @@ async def report(body: Report, region: Running, cloudlet: Agent) -> None:
     source = of_cloudlet(cloudlet.name)
     if problems is not None:
         text = "; ".join(problems) or "all well again"
-        region.journal.note(
+        region.event_log.note(
             "agent-problems", cloudlet.name, f"{cloudlet.name}: {text}", caused_by=source, problems=problems
         )
     for told in news(before, body):
-        region.journal.note(told.type, cloudlet.name, told.text, caused_by=source, **told.data)
+        region.event_log.note(told.type, cloudlet.name, told.text, caused_by=source, **told.data)
 
 
 @router.post("/session-keys", status_code=204, responses=errors(503), summary="Say which keys sessions have")

@@ -185,7 +185,7 @@ async def new_token(
         etags.check(row, if_match)
         await table.amend(session, name, token=tokens.digest(token), token_expires_at=expires, token_used_at=None)
         await events.add(session, "cloudlet-token", name, f"a new token was made for cloudlet {name}")
-    region.bell.ring()
+    region.wakeup.ring()
     return await _invitation(region, name, token, response)
 
 
@@ -295,7 +295,7 @@ def _shown(row: CloudletRow, region: Region) -> dict[str, Any]:
         "endpoints": [e.name for e in region.intent.endpoints_of.get(row.name, ())],
         "sessions": region.session_keys.standing(row.name),
         "agent": AgentState(
-            connected=region.attendances.connected(row.name),
+            connected=region.agent_presence.connected(row.name),
             last_seen=max((at for at in (agent.last_seen, row.last_seen) if at), default=None),
             version=report.agent_version if report else row.agent_version,
             generation=report.generation if report else elsewhere.proved if elsewhere else None,

@@ -29,7 +29,7 @@ from controller.core.doctor import (
 from controller.db import platforms, vms
 from controller.region import Region
 from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
-from controller.routeservers.sync import Propagation
+from controller.routeservers.sync import RouteServerSync
 from controller.wire.platforms import Platform
 
 router = APIRouter(prefix="/api/v1/doctor", tags=["doctor"], dependencies=[Operator])
@@ -138,13 +138,13 @@ def _policy(found: Found) -> InForce:
 
 
 async def _cloudlets(region: Region) -> list[Cloudlet]:
-    intent, fabric, attendances = region.intent, region.fabric, region.attendances
+    intent, fabric, agent_presence = region.intent, region.fabric, region.agent_presence
     speak = [c for c in intent.cloudlets.values() if c.speaks]
-    reports = await attendances.reports([c.name for c in speak])
-    return [Cloudlet(desired(intent, c, fabric), reports.get(c.name), attendances.connected(c.name)) for c in speak]
+    reports = await agent_presence.reports([c.name for c in speak])
+    return [Cloudlet(desired(intent, c, fabric), reports.get(c.name), agent_presence.connected(c.name)) for c in speak]
 
 
-async def _observe(server: Propagation) -> RouteServer:
+async def _observe(server: RouteServerSync) -> RouteServer:
     client = server.client
     try:
         (status, rules, barred), (adj_in, adj_out, quarantine) = await asyncio.gather(

@@ -89,7 +89,7 @@ async def index(
 
 
 async def _stream(region: Region, seen: int, which: Which) -> AsyncGenerator[bytes, None]:
-    with region.bell.listen() as wake:
+    with region.wakeup.listen() as wake:
         yield streams.OPENING
         while True:
             try:

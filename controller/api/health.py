@@ -84,7 +84,7 @@ async def metrics(region: Running) -> Response:
     gauges.cloudlets.set(len(intent.cloudlets))
     gauges.endpoints.set(len(intent.endpoints))
     gauges.vcps.set(len(intent.vcps))
-    gauges.lost_events.set(region.journal.dropped)
+    gauges.lost_events.set(region.event_log.dropped)
     for server in region.changes.route_servers:
         gauges.route_server.labels(server.name).set(server.reachable)
     return Response(gauges.text(), media_type=MEDIA_TYPE)

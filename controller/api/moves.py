@@ -153,7 +153,7 @@ async def _in_full(region: Region, name: str) -> MoveInFull:
 
 async def _stream(region: Region, name: str) -> AsyncGenerator[bytes, None]:
     told = ""
-    with region.bell.listen() as wake:
+    with region.wakeup.listen() as wake:
         yield streams.OPENING
         while True:
             try:

@@ -25,7 +25,7 @@ async def overtake(region: Running) -> Overtaken:
     if not overtaken:
         raise conflict("no route server is ahead of the database")
     names = ", ".join(overtaken)
-    region.journal.note(
+    region.event_log.note(
         "overtaken", next(iter(overtaken)), f"an operator puts the database in force, which is behind {names}"
     )
     await region.changes.renew(max(overtaken.values()))

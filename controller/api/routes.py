@@ -17,7 +17,7 @@ from controller.api.watching import watching
 from controller.core.refusals import invalid, unknown
 from controller.region import Region
 from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
-from controller.routeservers.sync import Propagation
+from controller.routeservers.sync import RouteServerSync
 from controller.runtime.problems import Problem
 from controller.wire.names import NAME_PATTERN
 from controller.wire.rulesets import Carried
@@ -274,7 +274,7 @@ async def watch(
 Question = Callable[[RouteServerClient], Awaitable[Json]]
 
 
-def _named(region: Region, only: str | None) -> list[Propagation]:
+def _named(region: Region, only: str | None) -> list[RouteServerSync]:
     """All route servers, or the one named, in the order of their names."""
     return sorted((s for s in region.changes.route_servers if only in (None, s.name)), key=lambda server: server.name)
 
@@ -291,7 +291,7 @@ async def ask(region: Region, only: str | None, question: Question) -> tuple[lis
     return given, away
 
 
-async def _asked(server: Propagation, question: Question) -> Json | Exception:
+async def _asked(server: RouteServerSync, question: Question) -> Json | Exception:
     try:
         return await question(server.client)
     except RefusedByRouteServer as refused:

@@ -15,7 +15,7 @@ from controller.api.types import Body, Mac, NamePath
 from controller.core.refusals import missing
 from controller.core.static_hosts import Static
 from controller.db import static_hosts as table
-from controller.db.static_hosts import StaticRow
+from controller.db.static_hosts import StaticHostRow
 from controller.leases.static_hosts import NotTaken
 from controller.runtime.problems import FieldError, Problem
 
@@ -87,5 +87,5 @@ async def give_up(endpoint: NamePath, name: NamePath, region: Running) -> Respon
     return Response(status_code=204)
 
 
-def _shown(row: StaticRow) -> StaticHost:
+def _shown(row: StaticHostRow) -> StaticHost:
     return StaticHost(**{name: getattr(row, name) for name in StaticHost.model_fields})

@@ -6,7 +6,7 @@ from typing import Any
 
 from controller.api import streams
 from controller.routeservers.client import Unreachable
-from controller.routeservers.sync import Propagation
+from controller.routeservers.sync import RouteServerSync
 
 WAITING = 1000
 """Changes that wait for the reader here; while there are so many, route servers keep those that follow, up to their own
@@ -19,7 +19,7 @@ Changes = asyncio.Queue[dict[str, Any]]
 
 
 async def watching(
-    servers: Sequence[Propagation], query: dict[str, str], stopping: asyncio.Event
+    servers: Sequence[RouteServerSync], query: dict[str, str], stopping: asyncio.Event
 ) -> AsyncGenerator[bytes, None]:
     """Ends when `stopping` is set. A route server that goes away is `lost`, and watched again when it is back."""
     changes: Changes = asyncio.Queue(WAITING)
@@ -44,7 +44,7 @@ async def watching(
             task.cancel()
 
 
-async def _follow(server: Propagation, query: dict[str, str], changes: Changes) -> None:
+async def _follow(server: RouteServerSync, query: dict[str, str], changes: Changes) -> None:
     away = False
     while True:
         try:

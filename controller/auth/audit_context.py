@@ -25,11 +25,11 @@ from controller.db.engine import last
 from controller.db.leases import LeaseRow
 from controller.db.moves import MoveRow
 from controller.db.pairs import PairRow
-from controller.db.static_hosts import StaticRow
+from controller.db.static_hosts import StaticHostRow
 from controller.db.tokens import TokenRow
 from controller.db.vms import VmRow
 
-TOLD = (DeviceRow, ClientRow, VmRow, MoveRow, PairRow, LeaseRow, StaticRow, TokenRow, CertificateRow)
+TOLD = (DeviceRow, ClientRow, VmRow, MoveRow, PairRow, LeaseRow, StaticHostRow, TokenRow, CertificateRow)
 """Rows of which it is told what was in them before and after; the intent is told by itself."""
 
 UNTOLD = ("digest", "revision")
@@ -37,7 +37,7 @@ UNTOLD = ("digest", "revision")
 
 
 @dataclass
-class Acting:
+class AuditContext:
     """`who` is None until somebody is let in. `status` is what the request is answered with if nothing goes wrong;
     `written` the one that is in the log. `unasked`: nobody asked for it, so what changes nothing is no act."""
 
@@ -82,7 +82,7 @@ class Acting:
                 side.setdefault(row.__tablename__, {}).setdefault(key, {}).update(told)
 
 
-ACTING: ContextVar[Acting | None] = ContextVar("acting", default=None)
+AUDIT_CONTEXT: ContextVar[AuditContext | None] = ContextVar("acting", default=None)
 """The request that is being answered, if it is one that changes something."""
 
 
@@ -94,27 +94,27 @@ CONTROLLER = "controller"
 def acts(who: str, what: str, about: str) -> Iterator[None]:
     """What is done in this block is done by an agent, or by the controller. Within a request that somebody was let in
     with, it is that one's all the same."""
-    if (acting := ACTING.get()) is not None and acting.who is not None:
+    if (acting := AUDIT_CONTEXT.get()) is not None and acting.who is not None:
         yield
         return
-    mine = Acting(what, printable(about, 1000), who, unasked=True)
-    token = ACTING.set(mine)
+    mine = AuditContext(what, printable(about, 1000), who, unasked=True)
+    token = AUDIT_CONTEXT.set(mine)
     try:
         yield
     finally:
-        ACTING.reset(token)
+        AUDIT_CONTEXT.reset(token)
         mine.who = None
 
 
 def let_in(who: str, status: int) -> None:
     """Notes who is acting, and with what that is answered if all goes well."""
-    if acting := ACTING.get():
+    if acting := AUDIT_CONTEXT.get():
         acting.who, acting.status = who, status
 
 
 def watch(session: AsyncSession) -> None:
     """Looks at a transaction from its beginning, and adds the entry at its end."""
-    acting = ACTING.get()
+    acting = AUDIT_CONTEXT.get()
     if acting is None or acting.who is None or acting.written is not None:
         return
     acting.forget()

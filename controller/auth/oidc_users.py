@@ -14,7 +14,7 @@ from controller.settings import OidcSettings
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class People:
+class OidcUsers:
     """Asks the issuer for its keys, and nobody for anything else: what a token says is so until it ends."""
 
     def __init__(self, issuer: Issuer, expected: jwt.Expected, mapped: Mapped) -> None:

@@ -13,14 +13,14 @@ from controller.db import events, names
 from controller.db import tokens as table
 from controller.db.engine import Database
 from controller.db.tokens import TokenRow
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 
 
 class Tokens:
     """Those of people and programs; what agents have is the cloudlets'."""
 
-    def __init__(self, database: Database, bell: Bell) -> None:
-        self._database, self._bell = database, bell
+    def __init__(self, database: Database, wakeup: Wakeup) -> None:
+        self._database, self._wakeup = database, wakeup
 
     async def make(self, name: str, role: Role, seconds: int, tenant: str | None = None) -> tuple[TokenRow, str]:
         """A token that is good for so long, and its secret, which cannot be had again. `tenant` is for the role of that
@@ -42,7 +42,7 @@ class Tokens:
                 await events.add(session, "token-made", name, text, role=role)
         except IntegrityError:
             raise _taken(name) from None
-        self._bell.ring()
+        self._wakeup.ring()
         return row, secret
 
     async def revoke(self, name: str) -> None:
@@ -55,7 +55,7 @@ class Tokens:
                 raise conflict(f"token {name} was revoked at {row.revoked_at:%Y-%m-%dT%H:%M:%SZ}")
             row.revoked_at = now()
             await events.add(session, "token-revoked", name, f"token {name} was revoked")
-        self._bell.ring()
+        self._wakeup.ring()
 
     async def caller(self, secret: str) -> Caller | None:
         """Who comes with a secret; None if it is not, or no longer, good. Looked up by digest, so timing tells nothing

@@ -17,7 +17,7 @@ from controller.core.promises import run
 from controller.db import events
 from controller.db.engine import Database
 from controller.runtime.metrics import Metrics
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +55,8 @@ class Found:
 class Drift:
     """Looks, and remembers what was found last."""
 
-    def __init__(self, database: Database, changes: Changes, metrics: Metrics, bell: Bell) -> None:
-        self._database, self._changes, self._metrics, self._bell = database, changes, metrics, bell
+    def __init__(self, database: Database, changes: Changes, metrics: Metrics, wakeup: Wakeup) -> None:
+        self._database, self._changes, self._metrics, self._wakeup = database, changes, metrics, wakeup
         self.found = Found()
 
     async def look(self) -> Found:
@@ -97,7 +97,7 @@ class Drift:
 
     async def watch(self) -> None:
         """Looks after every change, until cancelled. The leader's work."""
-        with self._bell.listen() as wake:
+        with self._wakeup.listen() as wake:
             while True:
                 generation, started = self._changes.intent.generation, time.monotonic()
                 try:
@@ -125,4 +125,4 @@ class Drift:
             else:
                 text = f"not as revision {revision} says: {found.moves} steps; weft policy drift names them"
                 await events.add(session, BEGAN, f"revision {revision}", text, steps=found.moves)
-        self._bell.ring()
+        self._wakeup.ring()

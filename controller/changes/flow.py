@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.agents.registry import Agents
-from controller.auth.audit_context import ACTING, CONTROLLER, acts
+from controller.auth.audit_context import AUDIT_CONTEXT, CONTROLLER, acts
 from controller.changes.outcomes import AgentOutcome, ChangeResult
 from controller.changes.policies import Policies
 from controller.changes.waiting import Sent, Waiting, ms
@@ -37,9 +37,9 @@ from controller.db.engine import Database, Lock, alone
 from controller.db.generations import GenerationRow, State
 from controller.replication.replicas import Replicas
 from controller.routeservers.queue import RulesOnTrial
-from controller.routeservers.sync import Propagation
+from controller.routeservers.sync import RouteServerSync
 from controller.runtime.idempotency import ONCE
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 from controller.wire.rulesets import Change, Operation, RuleSet
 
 log = logging.getLogger(__name__)
@@ -56,12 +56,12 @@ class Changes:
     a change at a time, over all of them, and takes over what the others have made first."""
 
     def __init__(
-        self, database: Database, agents: Agents, fabric: Fabric, timeout: float, events: Bell, replicas: Replicas
+        self, database: Database, agents: Agents, fabric: Fabric, timeout: float, events: Wakeup, replicas: Replicas
     ) -> None:
         speakers = {speaker.name: speaker.address for speaker in fabric.speakers}
         self.intent = Intent(route_servers=speakers, enrolled_only=fabric.enrolled_only)
         self.trial: Trial | None = None
-        self.route_servers: list[Propagation] = []
+        self.route_servers: list[RouteServerSync] = []
         self.waiting = Waiting(agents, timeout)
         self.policies = Policies()
         self._database, self._agents, self._fabric = database, agents, fabric
@@ -333,7 +333,7 @@ class Changes:
                             generations.begin(row, trial)
                         session.add(row)
                     await intents.save(session, old, new)
-                    if acting := ACTING.get():
+                    if acting := AUDIT_CONTEXT.get():
                         acting.intent(old, new)
                     if also is not None:
                         await also(session, new)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from controller.changes.flow import LATE, Changes
 from controller.core.clock import now
 from controller.core.refusals import Refused
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
 
@@ -18,9 +18,9 @@ LOOK = 60.0
 """Seconds between two looks at the wall clock, which may be set."""
 
 
-async def keep_time(changes: Changes, bell: Bell) -> None:
-    """Works until cancelled. `bell` rings when a trial begins or ends."""
-    with bell.listen() as wake:
+async def keep_time(changes: Changes, wakeup: Wakeup) -> None:
+    """Works until cancelled. `wakeup` rings when a trial begins or ends."""
+    with wakeup.listen() as wake:
         while True:
             wake.clear()
             trial = changes.trial

@@ -12,7 +12,7 @@ MOST = 1000
 
 
 @dataclass(frozen=True)
-class Touched:
+class ChangedNames:
     """Names that were added, changed or removed."""
 
     cloudlets: frozenset[str] = frozenset()
@@ -20,27 +20,27 @@ class Touched:
     vcps: frozenset[str] = frozenset()
     berths: frozenset[str] = frozenset()
 
-    def __or__(self, other: "Touched") -> "Touched":
-        return Touched(*(getattr(self, field.name) | getattr(other, field.name) for field in fields(self)))
+    def __or__(self, other: "ChangedNames") -> "ChangedNames":
+        return ChangedNames(*(getattr(self, field.name) | getattr(other, field.name) for field in fields(self)))
 
     def __len__(self) -> int:
         return sum(len(getattr(self, field.name)) for field in fields(self))
 
 
-def touched(old: Intent, new: Intent) -> Touched | None:
+def touched(old: Intent, new: Intent) -> ChangedNames | None:
     """What is different; None if that is too much to name, or the policy."""
     if new.policy is not old.policy:
         return None
-    kinds = (field.name for field in fields(Touched))
-    found = Touched(*(frozenset(changed(getattr(old, kind), getattr(new, kind))) for kind in kinds))
+    kinds = (field.name for field in fields(ChangedNames))
+    found = ChangedNames(*(frozenset(changed(getattr(old, kind), getattr(new, kind))) for kind in kinds))
     return found if len(found) <= MOST else None
 
 
-def document(of: Touched) -> dict[str, list[str]]:
+def document(of: ChangedNames) -> dict[str, list[str]]:
     """As it is kept."""
     return {field.name: sorted(getattr(of, field.name)) for field in fields(of)}
 
 
-def of_document(kept: Mapping[str, list[str]]) -> Touched:
+def of_document(kept: Mapping[str, list[str]]) -> ChangedNames:
     """As it was kept, by a release that had no berths too."""
-    return Touched(*(frozenset(kept.get(field.name, ())) for field in fields(Touched)))
+    return ChangedNames(*(frozenset(kept.get(field.name, ())) for field in fields(ChangedNames)))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from controller.core.intent import Endpoint, Intent
-from controller.core.persistent_map import Table
+from controller.core.persistent_map import PersistentMap
 from controller.core.policy.model import Rules
 from controller.core.refusals import conflict, missing
 from controller.core.roles import Caller, Role
@@ -77,7 +77,7 @@ def cut_off(intent: Intent, rules: Rules) -> list[str]:
 def counted(intent: Intent, names: Iterable[str], who: str) -> Intent:
     """With these endpoints as if their tenants had consented: an operator says that they had, unasked."""
     said = {name: replace(intent.endpoints[name], consented_by=f"{who}, counted as consented") for name in names}
-    return intent.but(endpoints=Table.of(intent.endpoints).updated(said)) if said else intent
+    return intent.but(endpoints=PersistentMap.of(intent.endpoints).updated(said)) if said else intent
 
 
 def without_held(intent: Intent, names: Iterable[str] | None = None) -> Intent:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller.core.rate_limiter import Buckets
+from controller.core.rate_limiter import RateLimiter
 
 HELD = "events-held"
 """The type of the event that tells of those that were held back."""
@@ -70,8 +70,8 @@ class EventBudget:
     """Token buckets of each source, and of each kind of a source."""
 
     def __init__(self) -> None:
-        self._narrow = Buckets(KIND_RATE, KIND_BURST)
-        self._wide = Buckets(WIDE_RATE, WIDE_BURST)
+        self._narrow = RateLimiter(KIND_RATE, KIND_BURST)
+        self._wide = RateLimiter(WIDE_RATE, WIDE_BURST)
         self._held: dict[str, Held] = {}
 
     def admit(self, source: str, kind: str, text: str, now: float) -> bool:

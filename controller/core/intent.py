@@ -14,7 +14,7 @@ from controller.core import lookups
 from controller.core.inventory import Berth, Cloudlet, Endpoint, State, Vcp
 from controller.core.lookups import LOOKUPS
 from controller.core.occupied import Lans, Vteps
-from controller.core.persistent_map import Table, changed
+from controller.core.persistent_map import PersistentMap, changed
 from controller.core.policy.model import Rules
 from controller.core.proximity.grid import Grid
 from controller.core.sites import Sites
@@ -31,43 +31,43 @@ class Intent:
     agent; both are the controller's settings and no generation's."""
 
     generation: int = 0
-    cloudlets: Mapping[str, Cloudlet] = field(default_factory=Table)
-    endpoints: Mapping[str, Endpoint] = field(default_factory=Table)
-    vcps: Mapping[str, Vcp] = field(default_factory=Table)
+    cloudlets: Mapping[str, Cloudlet] = field(default_factory=PersistentMap)
+    endpoints: Mapping[str, Endpoint] = field(default_factory=PersistentMap)
+    vcps: Mapping[str, Vcp] = field(default_factory=PersistentMap)
     policy: Rules = field(default_factory=Rules)
-    families: Mapping[str, int] = field(default_factory=Table)
-    berths: Mapping[str, Berth] = field(default_factory=Table)
+    families: Mapping[str, int] = field(default_factory=PersistentMap)
+    berths: Mapping[str, Berth] = field(default_factory=PersistentMap)
     route_servers: Mapping[str, str] = field(default_factory=dict)
     enrolled_only: bool = False
 
     def __post_init__(self) -> None:
         for name in ("cloudlets", "endpoints", "vcps", "families", "berths"):
-            object.__setattr__(self, name, Table.of(getattr(self, name)))
+            object.__setattr__(self, name, PersistentMap.of(getattr(self, name)))
 
     @cached_property
     def pools_of(self) -> Mapping[str, frozenset[str]]:
         """Endpoint name → names of the VCPs it is a member of (only endpoints that are in any)."""
-        return lookups.pools_of(Table(), lookups.new(self.vcps))
+        return lookups.pools_of(PersistentMap(), lookups.new(self.vcps))
 
     @cached_property
     def endpoints_of(self) -> Mapping[str, tuple[Endpoint, ...]]:
         """Cloudlet name → its endpoints by index (only cloudlets that have any)."""
-        return lookups.endpoints_of(Table(), lookups.new(self.endpoints))
+        return lookups.endpoints_of(PersistentMap(), lookups.new(self.endpoints))
 
     @cached_property
     def berths_of(self) -> Mapping[str, tuple[Berth, ...]]:
         """Endpoint name → the VMs that have a berth there, by name (only endpoints where any has)."""
-        return lookups.berths_of(Table(), lookups.new(self.berths))
+        return lookups.berths_of(PersistentMap(), lookups.new(self.berths))
 
     @cached_property
     def credentials(self) -> Mapping[str, str]:
         """Credential digest → cloudlet name."""
-        return lookups.credentials(Table(), lookups.new(self.cloudlets))
+        return lookups.credentials(PersistentMap(), lookups.new(self.cloudlets))
 
     @cached_property
     def revoked(self) -> Mapping[str, str]:
         """Cloudlets whose credentials were revoked, by their names."""
-        return lookups.revoked(Table(), lookups.new(self.cloudlets))
+        return lookups.revoked(PersistentMap(), lookups.new(self.cloudlets))
 
     @cached_property
     def places(self) -> Grid:
@@ -164,29 +164,29 @@ class Intent:
 
     def with_cloudlets(self, cloudlets: Mapping[str, Cloudlet]) -> "Intent":
         """Adds or replaces cloudlets."""
-        return self.but(cloudlets=Table.of(self.cloudlets).updated(cloudlets))
+        return self.but(cloudlets=PersistentMap.of(self.cloudlets).updated(cloudlets))
 
     def with_endpoint(self, endpoint: Endpoint) -> "Intent":
         """Adds or replaces an endpoint."""
-        return self.but(endpoints=Table.of(self.endpoints).plus(endpoint.name, endpoint))
+        return self.but(endpoints=PersistentMap.of(self.endpoints).plus(endpoint.name, endpoint))
 
     def with_vcp(self, vcp: Vcp) -> "Intent":
         """Adds or replaces a VCP."""
-        vcps, number = Table.of(self.vcps).plus(vcp.name, vcp), vcp.number
+        vcps, number = PersistentMap.of(self.vcps).plus(vcp.name, vcp), vcp.number
         if vcp.family is None or number <= self.families.get(vcp.family, 0):
             return self.but(vcps=vcps)
-        return self.but(vcps=vcps, families=Table.of(self.families).plus(vcp.family, number))
+        return self.but(vcps=vcps, families=PersistentMap.of(self.families).plus(vcp.family, number))
 
     def without_vcp(self, name: str) -> "Intent":
         """Without the VCP; its members stay endpoints."""
-        return self.but(vcps=Table.of(self.vcps).minus(name))
+        return self.but(vcps=PersistentMap.of(self.vcps).minus(name))
 
     def without_endpoint(self, name: str) -> "Intent":
         """Without the endpoint, in VCPs too, and nobody has a berth there."""
         mine = (self.vcps[vcp] for vcp in self.pools_of.get(name, ()))
         vcps = {vcp.name: replace(vcp, members=vcp.members - {name}) for vcp in mine}
-        endpoints = Table.of(self.endpoints).minus(name)
-        intent = self.but(endpoints=endpoints, vcps=Table.of(self.vcps).updated(vcps) if vcps else self.vcps)
+        endpoints = PersistentMap.of(self.endpoints).minus(name)
+        intent = self.but(endpoints=endpoints, vcps=PersistentMap.of(self.vcps).updated(vcps) if vcps else self.vcps)
         left = [replace(berth, endpoints=berth.endpoints - {name}) for berth in self.berths_of.get(name, ())]
         return intent.with_berths({berth.name: berth if berth.endpoints else None for berth in left})
 
@@ -195,7 +195,7 @@ class Intent:
         intent = self
         for endpoint in self.endpoints_of.get(name, ()):
             intent = intent.without_endpoint(endpoint.name)
-        return intent.but(cloudlets=Table.of(intent.cloudlets).minus(name))
+        return intent.but(cloudlets=PersistentMap.of(intent.cloudlets).minus(name))
 
     def with_member(self, vcp: str, endpoint: str) -> "Intent":
         """The endpoint in the VCP."""
@@ -213,4 +213,4 @@ class Intent:
         if not other:
             return self
         there = {name: berth for name, berth in other.items() if berth is not None}
-        return self.but(berths=Table.of(self.berths).updated(there, other.keys() - there.keys()))
+        return self.but(berths=PersistentMap.of(self.berths).updated(there, other.keys() - there.keys()))

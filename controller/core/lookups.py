@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from controller.core.inventory import Berth, Cloudlet, Endpoint, Vcp
 from controller.core.occupied import Lans, Vteps
-from controller.core.persistent_map import Table
+from controller.core.persistent_map import PersistentMap
 from controller.core.proximity.grid import Grid
 from controller.core.sites import Sites
 
@@ -24,7 +24,7 @@ def new(mapping: Mapping[str, V]) -> Edits[V]:
     return ((None, value) for value in mapping.values())
 
 
-def pools_of(known: Table[str, frozenset[str]], edits: Edits[Vcp]) -> Table[str, frozenset[str]]:
+def pools_of(known: PersistentMap[str, frozenset[str]], edits: Edits[Vcp]) -> PersistentMap[str, frozenset[str]]:
     """Endpoint name → names of its VCPs."""
     found: dict[str, frozenset[str]] = {}
     for before, after in edits:
@@ -35,7 +35,9 @@ def pools_of(known: Table[str, frozenset[str]], edits: Edits[Vcp]) -> Table[str,
     return known.updated({m: pools for m, pools in found.items() if pools}, [m for m in found if not found[m]])
 
 
-def endpoints_of(known: Table[str, tuple[Endpoint, ...]], edits: Edits[Endpoint]) -> Table[str, tuple[Endpoint, ...]]:
+def endpoints_of(
+    known: PersistentMap[str, tuple[Endpoint, ...]], edits: Edits[Endpoint]
+) -> PersistentMap[str, tuple[Endpoint, ...]]:
     """Cloudlet name → its endpoints by index."""
     found: dict[str, list[Endpoint]] = {}
     for before, after in edits:
@@ -47,7 +49,7 @@ def endpoints_of(known: Table[str, tuple[Endpoint, ...]], edits: Edits[Endpoint]
     return known.updated(left, found.keys() - left.keys())
 
 
-def credentials(known: Table[str, str], edits: Edits[Cloudlet]) -> Table[str, str]:
+def credentials(known: PersistentMap[str, str], edits: Edits[Cloudlet]) -> PersistentMap[str, str]:
     """Credential digest → cloudlet name."""
     gone: set[str] = set()
     more: dict[str, str] = {}
@@ -59,7 +61,7 @@ def credentials(known: Table[str, str], edits: Edits[Cloudlet]) -> Table[str, st
     return known.updated(more, gone - more.keys())
 
 
-def revoked(known: Table[str, str], edits: Edits[Cloudlet]) -> Table[str, str]:
+def revoked(known: PersistentMap[str, str], edits: Edits[Cloudlet]) -> PersistentMap[str, str]:
     """Cloudlets whose credentials were revoked, by their names."""
     gone: set[str] = set()
     more: dict[str, str] = {}
@@ -112,7 +114,9 @@ def sites(known: Sites, edits: Edits[Endpoint]) -> Sites:
     return known.but(gone - more.keys(), more)
 
 
-def berths_of(known: Table[str, tuple[Berth, ...]], edits: Edits[Berth]) -> Table[str, tuple[Berth, ...]]:
+def berths_of(
+    known: PersistentMap[str, tuple[Berth, ...]], edits: Edits[Berth]
+) -> PersistentMap[str, tuple[Berth, ...]]:
     """Endpoint name → the VMs that have a berth there, by name."""
     found: dict[str, dict[str, Berth]] = {}
     for before, after in edits:

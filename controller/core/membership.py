@@ -11,7 +11,7 @@ from controller.core import edits
 from controller.core.consents import without_held
 from controller.core.families import Family, Split
 from controller.core.intent import Intent, State, Vcp
-from controller.core.persistent_map import Table
+from controller.core.persistent_map import PersistentMap
 from controller.core.policy.model import PolicyVcp
 from controller.core.pool_conflicts import clashing
 from controller.core.proximity.nearness import Medians
@@ -161,4 +161,4 @@ def _same(before: Mapping[str, Vcp], after: Mapping[str, Vcp]) -> Mapping[str, V
     """The pools after, each the very object of before where nothing about it differs: comparing is quick then."""
     other = {name: vcp for name, vcp in after.items() if before.get(name) != vcp}
     gone = before.keys() - after.keys()
-    return Table.of(before).updated(other, gone) if other or gone else before
+    return PersistentMap.of(before).updated(other, gone) if other or gone else before

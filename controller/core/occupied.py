@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv4Network
 from socket import inet_aton
 
 from controller.core.addresses import parse_prefix
-from controller.core.persistent_map import Table
+from controller.core.persistent_map import PersistentMap
 
 network = lru_cache(maxsize=1 << 16)(parse_prefix)
 """The network of a prefix in CIDR form."""
@@ -20,10 +20,10 @@ class Vteps:
     """Whose the VTEPs are."""
 
     def __init__(
-        self, owners: Table[str, str] | None = None, blocks: Table[int, tuple[int, ...]] | None = None
+        self, owners: PersistentMap[str, str] | None = None, blocks: PersistentMap[int, tuple[int, ...]] | None = None
     ) -> None:
-        self._owners: Table[str, str] = Table() if owners is None else owners
-        self._blocks: Table[int, tuple[int, ...]] = Table() if blocks is None else blocks
+        self._owners: PersistentMap[str, str] = PersistentMap() if owners is None else owners
+        self._blocks: PersistentMap[int, tuple[int, ...]] = PersistentMap() if blocks is None else blocks
 
     def owner(self, vtep: str) -> str | None:
         """The cloudlet that has the address; None if none has."""
@@ -60,8 +60,8 @@ class Vteps:
 class Lans:
     """Which LANs there are, and whose. Several endpoints may have the same prefix."""
 
-    def __init__(self, owners: Table[tuple[int, int], frozenset[str]] | None = None) -> None:
-        self._owners: Table[tuple[int, int], frozenset[str]] = Table() if owners is None else owners
+    def __init__(self, owners: PersistentMap[tuple[int, int], frozenset[str]] | None = None) -> None:
+        self._owners: PersistentMap[tuple[int, int], frozenset[str]] = PersistentMap() if owners is None else owners
 
     def around(self, address: IPv4Address) -> Iterator[str]:
         """The endpoints whose LAN an address is in."""

@@ -18,7 +18,7 @@ _NONE: dict[object, object] = {}
 _ABSENT = object()
 
 
-class Table(Mapping[K, V]):
+class PersistentMap(Mapping[K, V]):
     """A mapping; `plus` and `minus` give another one. Keys are kept in the dict that a checksum of theirs says, so that
     the order of iteration is the same in every process."""
 
@@ -35,7 +35,7 @@ class Table(Mapping[K, V]):
         self._size = sum(map(len, shards))
 
     @classmethod
-    def of(cls, mapping: Mapping[K, V]) -> "Table[K, V]":
+    def of(cls, mapping: Mapping[K, V]) -> "PersistentMap[K, V]":
         """The mapping as a table: itself, if it is one."""
         return mapping if isinstance(mapping, cls) else cls(mapping)
 
@@ -58,14 +58,14 @@ class Table(Mapping[K, V]):
         return self._size
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Table):
+        if isinstance(other, PersistentMap):
             return self._size == other._size and all(a is b or a == b for a, b in _pairs(self, other))
         return dict(self) == other if isinstance(other, Mapping) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # as a dict
 
     def __repr__(self) -> str:
-        return f"Table({dict(self.items())!r})"
+        return f"PersistentMap({dict(self.items())!r})"
 
     def items(self) -> ItemsView[K, V]:
         """As a dict's."""
@@ -75,15 +75,15 @@ class Table(Mapping[K, V]):
         """As a dict's."""
         return _Values(self)
 
-    def plus(self, key: K, value: V) -> "Table[K, V]":
+    def plus(self, key: K, value: V) -> "PersistentMap[K, V]":
         """With this value for the key."""
         return self.updated({key: value})
 
-    def minus(self, key: K) -> "Table[K, V]":
+    def minus(self, key: K) -> "PersistentMap[K, V]":
         """Without the key, which need not be there."""
         return self.updated({}, (key,))
 
-    def updated(self, more: Mapping[K, V], gone: Iterable[K] = ()) -> "Table[K, V]":
+    def updated(self, more: Mapping[K, V], gone: Iterable[K] = ()) -> "PersistentMap[K, V]":
         """With these entries, and without those keys."""
         shards, size, own = list(self._shards), self._size, set[int]()
         for key, value in chain(((key, _ABSENT) for key in gone), more.items()):
@@ -97,20 +97,20 @@ class Table(Mapping[K, V]):
             else:
                 shards[slot][key] = value  # type: ignore[assignment]  # not the mark of absence
             size += len(shards[slot])
-        other: Table[K, V] = Table.__new__(Table)
+        other: PersistentMap[K, V] = PersistentMap.__new__(PersistentMap)
         other._shards, other._size = shards, size
         return other
 
 
 class _Items(ItemsView[K, V], Generic[K, V]):
-    _mapping: Table[K, V]
+    _mapping: PersistentMap[K, V]
 
     def __iter__(self) -> Iterator[tuple[K, V]]:
         return chain.from_iterable(map(dict.items, self._mapping._shards))
 
 
 class _Values(ValuesView[V], Generic[V]):
-    _mapping: Table[Hashable, V]
+    _mapping: PersistentMap[Hashable, V]
 
     def __iter__(self) -> Iterator[V]:
         return chain.from_iterable(map(dict.values, self._mapping._shards))
@@ -120,13 +120,13 @@ def changed(old: Mapping[K, V], new: Mapping[K, V]) -> list[K]:
     """The keys whose value is another object than before, or that are in one of the two only. Costs work in proportion
     to the edits between the two, if both come from one table."""
     found: list[K] = []
-    for before, after in _pairs(Table.of(old), Table.of(new)):
+    for before, after in _pairs(PersistentMap.of(old), PersistentMap.of(new)):
         found += compress(after, map(is_not, after.values(), map(before.get, after, repeat(_ABSENT))))
         found += before.keys() - after.keys()
     return found
 
 
-def _pairs(old: Table[K, V], new: Table[K, V]) -> Iterator[tuple[dict[K, V], dict[K, V]]]:
+def _pairs(old: PersistentMap[K, V], new: PersistentMap[K, V]) -> Iterator[tuple[dict[K, V], dict[K, V]]]:
     """The shards that differ, or may."""
     return compress(zip(old._shards, new._shards, strict=True), map(is_not, old._shards, new._shards))
 

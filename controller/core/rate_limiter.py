@@ -6,7 +6,7 @@ MANY = 10_000
 """Buckets above which the full ones are forgotten."""
 
 
-class Buckets:
+class RateLimiter:
     """Each key may ask `rate` times a second over time, and `burst` times at once. A rate of 0 is no limit."""
 
     def __init__(self, rate: float, burst: float) -> None:

@@ -30,7 +30,7 @@ class _Session:
         return self.seen == self.force and now - self.since >= SETTLED
 
 
-class Settling:
+class SessionStability:
     """What was seen of each session, look by look; who has not looked before takes all for new."""
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from controller.core.persistent_map import Table
+from controller.core.persistent_map import PersistentMap
 from controller.core.refusals import conflict
 from controller.wire.flavours import Flavour
 
@@ -32,8 +32,8 @@ class Sites:
     """The site numbers of a region. No two endpoints have the same, whatever their flavour: a route target follows from
     it. Those that can be VE IDs are kept for VPLS endpoints."""
 
-    def __init__(self, taken: Table[int, str] | None = None, tops: tuple[int, int] = (0, MAX_VE_ID)) -> None:
-        self._taken: Table[int, str] = Table() if taken is None else taken
+    def __init__(self, taken: PersistentMap[int, str] | None = None, tops: tuple[int, int] = (0, MAX_VE_ID)) -> None:
+        self._taken: PersistentMap[int, str] = PersistentMap() if taken is None else taken
         self._tops = tops
 
     def next(self, flavour: Flavour, asn: int) -> int:

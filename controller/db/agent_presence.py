@@ -15,7 +15,7 @@ from controller.db.base import NAME, NUMBER, Base, Time
 from controller.db.engine import Lock, alone
 
 
-class AttendanceRow(Base):
+class AgentPresenceRow(Base):
     """`replica` is None if it is connected to none; `proved` the latest generation that its kernel was seen to agree
     with, `report` what it reported last (JSON)."""
 
@@ -40,7 +40,7 @@ class Seen:
 async def note(session: AsyncSession, replica: str, seen: Mapping[str, Seen]) -> None:
     """Writes down what this replica says. That an agent is not here says nothing of one that is elsewhere meanwhile."""
     await alone(session, Lock.ATTENDANCE)
-    query = select(AttendanceRow.cloudlet, AttendanceRow.replica).where(AttendanceRow.cloudlet.in_(seen))
+    query = select(AgentPresenceRow.cloudlet, AgentPresenceRow.replica).where(AgentPresenceRow.cloudlet.in_(seen))
     known = {row[0]: row[1] for row in await session.execute(query)}
     moment, fresh = now(), []
     for name, of in seen.items():
@@ -54,14 +54,14 @@ async def note(session: AsyncSession, replica: str, seen: Mapping[str, Seen]) ->
             values["replica"] = place
         if of.report is not None:
             values["report"] = of.report
-        await session.execute(update(AttendanceRow).where(AttendanceRow.cloudlet == name).values(**values))
+        await session.execute(update(AgentPresenceRow).where(AgentPresenceRow.cloudlet == name).values(**values))
     if fresh:
-        await session.execute(insert(AttendanceRow), fresh)
+        await session.execute(insert(AgentPresenceRow), fresh)
 
 
 async def load(session: AsyncSession) -> dict[str, tuple[str | None, int]]:
     """Where agents are, and what they have proved."""
-    query = select(AttendanceRow.cloudlet, AttendanceRow.replica, AttendanceRow.proved)
+    query = select(AgentPresenceRow.cloudlet, AgentPresenceRow.replica, AgentPresenceRow.proved)
     return {row[0]: (row[1], row[2]) for row in await session.execute(query)}
 
 
@@ -70,7 +70,7 @@ async def reports(session: AsyncSession, names: Iterable[str]) -> dict[str, str]
     found: dict[str, str] = {}
     left = iter(names)
     while some := list(islice(left, 1000)):
-        query = select(AttendanceRow.cloudlet, AttendanceRow.report).where(AttendanceRow.cloudlet.in_(some))
+        query = select(AgentPresenceRow.cloudlet, AgentPresenceRow.report).where(AgentPresenceRow.cloudlet.in_(some))
         found |= {name: report for name, report in await session.execute(query) if report is not None}
     return found
 
@@ -78,9 +78,9 @@ async def reports(session: AsyncSession, names: Iterable[str]) -> dict[str, str]
 async def clear(session: AsyncSession, replica: str) -> None:
     """Nobody is connected to this replica: it has just started, or says it all again."""
     await alone(session, Lock.ATTENDANCE)
-    await session.execute(update(AttendanceRow).where(AttendanceRow.replica == replica).values(replica=None))
+    await session.execute(update(AgentPresenceRow).where(AgentPresenceRow.replica == replica).values(replica=None))
 
 
 async def forget(session: AsyncSession, names: Collection[str]) -> None:
     """Cloudlets that are gone."""
-    await session.execute(delete(AttendanceRow).where(AttendanceRow.cloudlet.in_(names)))
+    await session.execute(delete(AgentPresenceRow).where(AgentPresenceRow.cloudlet.in_(names)))

@@ -12,7 +12,7 @@ from controller.core.persistent_map import changed
 from controller.db.base import NAME, NUMBER, Base
 
 
-class BerthRow(Base):
+class AnnouncePermitRow(Base):
     """One VM's, as the intent has it."""
 
     __tablename__ = "berths"
@@ -35,26 +35,32 @@ class DueRow(Base):
 
 async def load(session: AsyncSession) -> dict[str, Berth]:
     """All berths."""
-    return _berths(await session.execute(select(BerthRow.name, BerthRow.macs, BerthRow.endpoints, BerthRow.kept)))
+    return _berths(
+        await session.execute(
+            select(AnnouncePermitRow.name, AnnouncePermitRow.macs, AnnouncePermitRow.endpoints, AnnouncePermitRow.kept)
+        )
+    )
 
 
 async def some(session: AsyncSession, names: list[str]) -> dict[str, Berth]:
     """The berths of these VMs."""
-    query = select(BerthRow.name, BerthRow.macs, BerthRow.endpoints, BerthRow.kept).where(BerthRow.name.in_(names))
+    query = select(
+        AnnouncePermitRow.name, AnnouncePermitRow.macs, AnnouncePermitRow.endpoints, AnnouncePermitRow.kept
+    ).where(AnnouncePermitRow.name.in_(names))
     return _berths(await session.execute(query))
 
 
 async def save(session: AsyncSession, old: Mapping[str, Berth], new: Mapping[str, Berth]) -> None:
     """Writes what differs."""
     if names := changed(old, new):
-        await session.execute(delete(BerthRow).where(BerthRow.name.in_(names)))
+        await session.execute(delete(AnnouncePermitRow).where(AnnouncePermitRow.name.in_(names)))
         there = (new[name] for name in sorted(names) if name in new)
         rows = [
             {"name": b.name, "macs": list(b.macs), "endpoints": sorted(b.endpoints), "kept": list(b.kept)}
             for b in there
         ]
         if rows:
-            await session.execute(insert(BerthRow), rows)
+            await session.execute(insert(AnnouncePermitRow), rows)
 
 
 async def note(session: AsyncSession, vm: str) -> None:

@@ -9,10 +9,10 @@ from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from controller.core.changed_names import Touched
+from controller.core.changed_names import ChangedNames
 from controller.core.clock import now
 from controller.core.intent import Berth, Cloudlet, Endpoint, Intent, State, Vcp
-from controller.core.persistent_map import Table, changed
+from controller.core.persistent_map import PersistentMap, changed
 from controller.db import announce_permits, families, generations
 from controller.db.base import Base
 from controller.db.cloudlets import CloudletRow
@@ -20,7 +20,7 @@ from controller.db.endpoints import EndpointRow, lock
 from controller.db.leases import LeaseRow
 from controller.db.members import MemberRow
 from controller.db.pairs import PairRow
-from controller.db.static_hosts import StaticRow
+from controller.db.static_hosts import StaticHostRow
 from controller.db.vcps import VcpRow
 from controller.wire.flavours import Flavour
 
@@ -37,18 +37,18 @@ async def load(session: AsyncSession) -> Intent:
     )
 
 
-async def take_over(session: AsyncSession, old: Intent, touched: Touched) -> Intent:
+async def take_over(session: AsyncSession, old: Intent, touched: ChangedNames) -> Intent:
     """The intent at the latest generation, which differs from `old` in what was touched. Costs work in proportion to
     that."""
     cloudlets, endpoints = await _cloudlets(session, touched.cloudlets), await _endpoints(session, touched.endpoints)
     vcps, there = await _vcps(session, touched.vcps), await _berths(session, touched.berths)
     return old.but(
         generation=await generations.number(session),
-        cloudlets=Table.of(old.cloudlets).updated(cloudlets, touched.cloudlets - cloudlets.keys()),
-        endpoints=Table.of(old.endpoints).updated(endpoints, touched.endpoints - endpoints.keys()),
-        vcps=Table.of(old.vcps).updated(vcps, touched.vcps - vcps.keys()),
+        cloudlets=PersistentMap.of(old.cloudlets).updated(cloudlets, touched.cloudlets - cloudlets.keys()),
+        endpoints=PersistentMap.of(old.endpoints).updated(endpoints, touched.endpoints - endpoints.keys()),
+        vcps=PersistentMap.of(old.vcps).updated(vcps, touched.vcps - vcps.keys()),
         families=await families.load(session),
-        berths=Table.of(old.berths).updated(there, touched.berths - there.keys()),
+        berths=PersistentMap.of(old.berths).updated(there, touched.berths - there.keys()),
     )
 
 
@@ -171,7 +171,7 @@ async def _remove(session: AsyncSession, old: Intent, new: Intent) -> None:
     for some in _some(sorted(name for name in changed(old.endpoints, new.endpoints) if name not in new.endpoints)):
         await lock(session, *some)  # in the order in which grants do it
         await session.execute(delete(LeaseRow).where(LeaseRow.endpoint.in_(some)))
-        await session.execute(delete(StaticRow).where(StaticRow.endpoint.in_(some)))
+        await session.execute(delete(StaticHostRow).where(StaticHostRow.endpoint.in_(some)))
         await session.execute(delete(PairRow).where(PairRow.endpoint.in_(some)))
         await session.execute(delete(EndpointRow).where(EndpointRow.name.in_(some)))
     for some in _some(name for name in changed(old.cloudlets, new.cloudlets) if name not in new.cloudlets):

@@ -23,7 +23,7 @@ class Lost(Exception):  # noqa: N818 - a condition that passes
     """There is no connection, or not any more."""
 
 
-class Line:
+class NotifyConnection:
     """Open until something goes wrong with it; then it is opened anew. Every call may raise Lost."""
 
     def __init__(self, url: str, name: str) -> None:

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.core import changed_names as core
-from controller.core.changed_names import Touched
+from controller.core.changed_names import ChangedNames
 from controller.db.base import NUMBER, Base
 
 KEPT = 1000
@@ -27,21 +27,21 @@ async def latest(session: AsyncSession) -> int:
     return await session.scalar(select(func.max(RevisionRow.number))) or 0
 
 
-def add(session: AsyncSession, number: int, touched: Touched | None) -> None:
+def add(session: AsyncSession, number: int, touched: ChangedNames | None) -> None:
     """Records an edit with the transaction that makes it."""
     session.add(RevisionRow(number=number, touched=None if touched is None else core.document(touched)))
 
 
-async def since(session: AsyncSession, number: int) -> tuple[int, Touched | None]:
+async def since(session: AsyncSession, number: int) -> tuple[int, ChangedNames | None]:
     """The latest revision, and what was touched after the one of that number: None if that is not known, since it is
     too long ago, or the database an older copy than whoever asks has seen."""
     query = select(RevisionRow).where(RevisionRow.number >= number).order_by(RevisionRow.number)
     rows = list(await session.scalars(query))
     if not rows:
-        return await latest(session), Touched() if number == 0 else None
+        return await latest(session), ChangedNames() if number == 0 else None
     if [row.number for row in rows if row.number > 0] != list(range(max(number, 1), rows[-1].number + 1)):
         return rows[-1].number, None
-    touched = Touched()
+    touched = ChangedNames()
     for row in rows:
         if row.number > number:
             if row.touched is None:

@@ -13,7 +13,7 @@ from controller.db.base import NAME, Base, Time
 from controller.db.pairs import PairRow
 
 
-class StaticRow(Base):
+class StaticHostRow(Base):
     """One row per host. Its pair is a row in `pairs` that has no device: nobody else can get it. `until`: a client
     found that somebody uses this address, which is nobody's again then; None: the host was taken over, for good."""
 
@@ -31,39 +31,45 @@ class StaticRow(Base):
 
 async def of(session: AsyncSession, endpoint: str) -> dict[str, Static]:
     """The hosts of a LAN by address."""
-    rows = await session.scalars(select(StaticRow).where(StaticRow.endpoint == endpoint))
+    rows = await session.scalars(select(StaticHostRow).where(StaticHostRow.endpoint == endpoint))
     return {row.address: Static(row.name, row.address, row.mac) for row in rows}
 
 
 async def at_lans(session: AsyncSession, endpoints: Collection[str]) -> list[tuple[str, str, str]]:
     """Endpoint, name and address of the hosts of these LANs that were taken over."""
-    there = StaticRow.endpoint.in_(endpoints), StaticRow.until.is_(None)
-    query = select(StaticRow.endpoint, StaticRow.name, StaticRow.address).where(*there)
+    there = StaticHostRow.endpoint.in_(endpoints), StaticHostRow.until.is_(None)
+    query = select(StaticHostRow.endpoint, StaticHostRow.name, StaticHostRow.address).where(*there)
     return [(endpoint, name, address) for endpoint, name, address in await session.execute(query)]
 
 
 async def numbers(session: AsyncSession, endpoint: str) -> set[int]:
     """The pairs of a LAN in which hosts are."""
-    query = select(PairRow.number).join(StaticRow, StaticRow.pair == PairRow.id).where(StaticRow.endpoint == endpoint)
+    query = (
+        select(PairRow.number)
+        .join(StaticHostRow, StaticHostRow.pair == PairRow.id)
+        .where(StaticHostRow.endpoint == endpoint)
+    )
     return set(await session.scalars(query))
 
 
 async def counts(session: AsyncSession, endpoints: Collection[str]) -> dict[str, int]:
     """How many pairs static hosts have, by endpoint."""
-    query = select(StaticRow.endpoint, func.count(distinct(StaticRow.pair))).where(StaticRow.endpoint.in_(endpoints))
-    return {row[0]: row[1] for row in await session.execute(query.group_by(StaticRow.endpoint))}
+    query = select(StaticHostRow.endpoint, func.count(distinct(StaticHostRow.pair))).where(
+        StaticHostRow.endpoint.in_(endpoints)
+    )
+    return {row[0]: row[1] for row in await session.execute(query.group_by(StaticHostRow.endpoint))}
 
 
-async def page(session: AsyncSession, endpoint: str, after: str, limit: int) -> list[StaticRow]:
+async def page(session: AsyncSession, endpoint: str, after: str, limit: int) -> list[StaticHostRow]:
     """Up to `limit` hosts of a LAN whose names sort after `after`."""
-    query = select(StaticRow).where(StaticRow.endpoint == endpoint, StaticRow.name > after)
-    return list(await session.scalars(query.order_by(StaticRow.name).limit(limit)))
+    query = select(StaticHostRow).where(StaticHostRow.endpoint == endpoint, StaticHostRow.name > after)
+    return list(await session.scalars(query.order_by(StaticHostRow.name).limit(limit)))
 
 
-async def get(session: AsyncSession, endpoint: str, name: str) -> StaticRow | None:
+async def get(session: AsyncSession, endpoint: str, name: str) -> StaticHostRow | None:
     """The host of that name on a LAN."""
-    row: StaticRow | None = await session.scalar(
-        select(StaticRow).where(StaticRow.endpoint == endpoint, StaticRow.name == name)
+    row: StaticHostRow | None = await session.scalar(
+        select(StaticHostRow).where(StaticHostRow.endpoint == endpoint, StaticHostRow.name == name)
     )
     return row
 
@@ -85,26 +91,28 @@ async def add(
         for h, pair in hosts
     ]
     if rows:
-        await session.execute(insert(StaticRow), rows)
+        await session.execute(insert(StaticHostRow), rows)
 
 
-async def remove(session: AsyncSession, row: StaticRow) -> bool:
+async def remove(session: AsyncSession, row: StaticHostRow) -> bool:
     """Removes a host; whether it was the last of its pair."""
-    await session.execute(delete(StaticRow).where(StaticRow.endpoint == row.endpoint, StaticRow.address == row.address))
-    return not await session.scalar(select(func.count()).where(StaticRow.pair == row.pair))
+    await session.execute(
+        delete(StaticHostRow).where(StaticHostRow.endpoint == row.endpoint, StaticHostRow.address == row.address)
+    )
+    return not await session.scalar(select(func.count()).where(StaticHostRow.pair == row.pair))
 
 
-async def at_address(session: AsyncSession, endpoint: str, address: str) -> StaticRow | None:
+async def at_address(session: AsyncSession, endpoint: str, address: str) -> StaticHostRow | None:
     """The host at an address."""
-    return await session.get(StaticRow, (endpoint, address))
+    return await session.get(StaticHostRow, (endpoint, address))
 
 
 async def name_declined(session: AsyncSession, endpoint: str, addresses: Collection[str]) -> None:
     """Forgets that clients found these addresses in use: it is known now who uses them. Their pairs stay nobody's."""
-    there = StaticRow.endpoint == endpoint, StaticRow.address.in_(addresses), StaticRow.until.is_not(None)
-    await session.execute(delete(StaticRow).where(*there))
+    there = StaticHostRow.endpoint == endpoint, StaticHostRow.address.in_(addresses), StaticHostRow.until.is_not(None)
+    await session.execute(delete(StaticHostRow).where(*there))
 
 
-async def over(session: AsyncSession, at: datetime) -> list[StaticRow]:
+async def over(session: AsyncSession, at: datetime) -> list[StaticHostRow]:
     """Those whose time is over."""
-    return list(await session.scalars(select(StaticRow).where(StaticRow.until <= at)))
+    return list(await session.scalars(select(StaticHostRow).where(StaticHostRow.until <= at)))

@@ -19,9 +19,9 @@ from controller.db import certificates as table
 from controller.db.certificates import CertificateRow
 from controller.db.cloudlets import CloudletRow
 from controller.db.engine import Database
-from controller.identity.tls_peer import Shown
-from controller.runtime.event_log import Journal
-from controller.runtime.wakeup import Bell
+from controller.identity.tls_peer import TlsPeer
+from controller.runtime.event_log import EventLog
+from controller.runtime.wakeup import Wakeup
 from controller.trust.authority import Authority, Issued, Reason
 from controller.trust.requests import check
 from controller.trust.x509 import fingerprint_of, issuer_key, issuer_of
@@ -45,10 +45,10 @@ class Certificates:
     """`authority` is None where no certificates are issued; `lifetime` is what each is good for."""
 
     def __init__(
-        self, database: Database, authority: Authority | None, lifetime: timedelta, changes: Changes, bell: Bell
+        self, database: Database, authority: Authority | None, lifetime: timedelta, changes: Changes, wakeup: Wakeup
     ) -> None:
         self.authority, self.lifetime = authority, lifetime
-        self._database, self._changes, self._bell = database, changes, bell
+        self._database, self._changes, self._wakeup = database, changes, wakeup
         self._reminded = datetime.min.replace(tzinfo=UTC)
 
     @property
@@ -71,7 +71,7 @@ class Certificates:
         )
         return Certified(certificate=issued.certificate, chain=self.authority.chain)
 
-    async def renew(self, cloudlet: Cloudlet, csr: str, shown: Shown | None = None) -> Certified:
+    async def renew(self, cloudlet: Cloudlet, csr: str, shown: TlsPeer | None = None) -> Certified:
         """For an agent with a credential. Over TLS (`shown`), for the key that the credential is bound to; one that is
         not yet is bound to the key that this is for. Raises Refused and AuthorityAway."""
         issued = await self.sign(csr, cloudlet.name, cloudlet.vtep)
@@ -94,7 +94,7 @@ class Certificates:
             certified = await self.record(session, cloudlet.name, issued)
         if shown is not None and cloudlet.key is None:
             await self._changes.make(lambda intent: edits.bind(intent, cloudlet.name, key), f"bind {cloudlet.name}")
-        self._bell.ring()
+        self._wakeup.ring()
         return certified
 
     @asynccontextmanager
@@ -143,7 +143,7 @@ class Certificates:
             raise missing("certificate", serial)
         return row
 
-    def remind(self, journal: Journal) -> None:
+    def remind(self, event_log: EventLog) -> None:
         """Notes, once a day in its last month, that the authority has to be renewed."""
         at = now()
         if self.authority is None or at < self.authority.not_after - MONTH or at < self._reminded + DAY:
@@ -153,7 +153,7 @@ class Certificates:
             f"the authority's certificate is good until {self.authority.not_after:%Y-%m-%d}: weft-controller ca renew"
         )
         log.warning("%s", text)
-        journal.note("authority-ends", "authority", text)
+        event_log.note("authority-ends", "authority", text)
 
     async def crl(self) -> str:
         """The revocation list as it is now. Raises Refused and AuthorityAway."""

@@ -11,8 +11,8 @@ from controller.core.intent import Cloudlet
 from controller.core.unavailable import Unavailable
 from controller.db import certificates as table
 from controller.db.engine import Database
-from controller.identity.tls_peer import Shown
-from controller.runtime.event_log import Journal
+from controller.identity.tls_peer import TlsPeer
+from controller.runtime.event_log import EventLog
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +29,8 @@ MOST = 1000
 class Refusals:
     """Says what was refused, and to whom."""
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, event_log: EventLog) -> None:
+        self._event_log = event_log
         self._noted: dict[tuple[str, str], float] = {}
 
     def note(self, subject: str, reason: str) -> None:
@@ -44,7 +44,7 @@ class Refusals:
         text = f"an agent's request was refused: {reason}"
         log.warning("%s: %s", subject, text)
         source = STRANGERS if subject == AGENTS else of_cloudlet(subject)
-        self._journal.note("agent-refused", subject, text, caused_by=source)
+        self._event_log.note("agent-refused", subject, text, caused_by=source)
 
 
 class Proofs:
@@ -53,7 +53,7 @@ class Proofs:
     def __init__(self, database: Database, refusals: Refusals, *, tls_only: bool) -> None:
         self._database, self.refusals, self.tls_only = database, refusals, tls_only
 
-    async def reason(self, cloudlet: Cloudlet, shown: Shown | None) -> str | None:
+    async def reason(self, cloudlet: Cloudlet, shown: TlsPeer | None) -> str | None:
         """Why the credential of a cloudlet does not count on this connection (None: one without TLS); None if it does.
         Raises Unavailable."""
         peer = shown.peer if shown is not None else None
@@ -65,7 +65,7 @@ class Proofs:
             self.refusals.note(cloudlet.name, why)
         return why
 
-    async def _look(self, cloudlet: Cloudlet, shown: Shown, peer: Peer) -> str | None:
+    async def _look(self, cloudlet: Cloudlet, shown: TlsPeer, peer: Peer) -> str | None:
         """By the record of what was issued. A connection lives on over its certificate's end if the cloudlet has got
         another one by then."""
         at = now()

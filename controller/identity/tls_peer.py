@@ -8,12 +8,12 @@ from typing import Any
 from controller.core.credential_proofs import Peer
 from controller.trust.x509 import Unreadable, peer
 
-SHOWN = "weft.shown"
+TLS_PEER = "weft.shown"
 """Key of an ASGI scope, there if the connection is over TLS."""
 
 
 @dataclass
-class Shown:
+class TlsPeer:
     """One connection: whose certificate it was made with, None without one. `cleared` is until when that was looked up
     to be good."""
 
@@ -28,12 +28,12 @@ def told(app: Any, transport: asyncio.BaseTransport) -> Any:
         return app
     der = tls.getpeercert(binary_form=True)
     try:
-        shown = Shown(peer(der) if der else None)
+        shown = TlsPeer(peer(der) if der else None)
     except Unreadable:  # the controller's own, shown by somebody who should not have it
-        shown = Shown(None)
+        shown = TlsPeer(None)
 
     async def telling(scope: Any, receive: Any, send: Any) -> None:
-        scope[SHOWN] = shown
+        scope[TLS_PEER] = shown
         await app(scope, receive, send)
 
     return telling

@@ -10,7 +10,7 @@ from controller.core.intent import Intent
 from controller.db import leases
 from controller.db.engine import Database
 from controller.db.leases import LeaseRow
-from controller.runtime.event_log import Journal
+from controller.runtime.event_log import EventLog
 
 MOST = 1000
 """Pairs of leases that are looked at."""
@@ -20,9 +20,9 @@ class ClonedClients:
     """`lease_seconds` gives the lease time of an endpoint. A leader that has just become one tells all of them anew."""
 
     def __init__(
-        self, database: Database, intent: Callable[[], Intent], lease_seconds: Callable[[str], int], journal: Journal
+        self, database: Database, intent: Callable[[], Intent], lease_seconds: Callable[[str], int], event_log: EventLog
     ) -> None:
-        self._database, self._intent, self._lease_seconds, self._journal = database, intent, lease_seconds, journal
+        self._database, self._intent, self._lease_seconds, self._event_log = database, intent, lease_seconds, event_log
         self._told: set[tuple[str, str, str, str, str]] = set()
 
     async def found(self) -> list[Clones]:
@@ -47,7 +47,7 @@ class ClonedClients:
                     {"mac": use.mac, "endpoint": use.endpoint, "cloudlet": use.cloudlet} for use in (one.one, one.other)
                 ]
                 source = of_endpoint(one.one.endpoint)
-                self._journal.note(
+                self._event_log.note(
                     "cloned-client", one.one.endpoint, one.text, caused_by=source, client_id=one.shown, uses=uses
                 )
         self._told = {one.key for one in found}

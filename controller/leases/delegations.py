@@ -20,7 +20,7 @@ from controller.db.engine import Database
 from controller.db.pairs import PairRow
 from controller.leases import accounting, declines
 from controller.leases.leases import Leases
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 from controller.wire.delegations import Client, Exchange, Exchanged, Known
 
 
@@ -32,10 +32,10 @@ class Delegations:
         database: Database,
         intent: Callable[[], Intent],
         leases: Leases,
-        bell: Bell,
+        wakeup: Wakeup,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._database, self._intent, self._leases, self._bell = database, intent, leases, bell
+        self._database, self._intent, self._leases, self._wakeup = database, intent, leases, wakeup
         self._clock = clock
         self._ticked = clock()
 
@@ -46,7 +46,7 @@ class Delegations:
         if not (answer.anew or answer.resync or request.more):
             self._leases.hear(endpoint.name)
         if fresh:
-            self._bell.ring()
+            self._wakeup.ring()
         return answer, fresh
 
     def begin(self) -> None:

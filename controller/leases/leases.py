@@ -19,7 +19,7 @@ from controller.db import blocks, delegations, devices, endpoints, events, lease
 from controller.db.engine import Database
 from controller.db.leases import LeaseRow
 from controller.db.pairs import PairRow
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 
 T = TypeVar("T")
 
@@ -41,8 +41,8 @@ class Client:
 class Leases:
     """Grants, renews and takes back. `intent` gives the endpoints as they are now."""
 
-    def __init__(self, database: Database, intent: Callable[[], Intent], bell: Bell) -> None:
-        self._database, self._intent, self._bell = database, intent, bell
+    def __init__(self, database: Database, intent: Callable[[], Intent], wakeup: Wakeup) -> None:
+        self._database, self._intent, self._wakeup = database, intent, wakeup
         self.heard: set[str] = set()
         """The endpoints whose agents have told this controller, or another replica, all that they hold."""
         self.tell: Callable[[str], None] = lambda endpoint: None
@@ -102,7 +102,7 @@ class Leases:
             await self._end(session, lease, "released", caused_by=None)
 
         await self._database.transact(work)
-        self._bell.ring()
+        self._wakeup.ring()
 
     async def give_back(self, endpoint: str, address: str, mac: str, client_id: str | None) -> None:
         """Ends the lease on an address if it is held by who says so; else there is nothing to do (RFC 2131, 4.3.4)."""
@@ -116,7 +116,7 @@ class Leases:
             return True
 
         if await self._database.transact(work):
-            self._bell.ring()
+            self._wakeup.ring()
 
     async def sweep(self) -> int:
         """Removes leases whose time is over; returns how many."""
@@ -131,13 +131,13 @@ class Leases:
             return len(gone)
 
         count = await self._database.transact(work)
-        self._bell.ring()
+        self._wakeup.ring()
         return count
 
     async def _granted(self, work: Callable[[AsyncSession], Awaitable[tuple[LeaseRow, bool]]]) -> tuple[LeaseRow, bool]:
         lease, fresh = await self._database.transact(work)
         if fresh:
-            self._bell.ring()
+            self._wakeup.ring()
         return lease, fresh
 
     async def _grant(self, session: AsyncSession, name: str, client: Client) -> tuple[LeaseRow, bool]:

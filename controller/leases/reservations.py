@@ -11,14 +11,14 @@ from controller.db import devices, events, names, pairs
 from controller.db.engine import Database
 from controller.db.pairs import PairRow
 from controller.leases.leases import Leases
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 
 
 class Reservations:
     """Made and given up; the pair is found as for a lease (`leases`)."""
 
-    def __init__(self, database: Database, leases: Leases, bell: Bell) -> None:
-        self._database, self._leases, self._bell = database, leases, bell
+    def __init__(self, database: Database, leases: Leases, wakeup: Wakeup) -> None:
+        self._database, self._leases, self._wakeup = database, leases, wakeup
 
     async def make(self, endpoint: str, device: str, seconds: int) -> PairRow:
         """Keeps the device's pair at a LAN, its old one if it had one, for so long from now on. Repeating it only moves
@@ -40,7 +40,7 @@ class Reservations:
             pair = await self._database.transact(work)
         except IntegrityError:
             raise conflict("the pair was given to somebody else at the same moment; ask again") from None
-        self._bell.ring()
+        self._wakeup.ring()
         return pair
 
     async def give_up(self, number: int) -> None:
@@ -52,4 +52,4 @@ class Reservations:
             pair.held_until = None
             text = f"pair {pair.number} of {pair.endpoint} is not reserved any more"
             await events.add(session, "pair-freed", str(pair.device), text, endpoint=pair.endpoint)
-        self._bell.ring()
+        self._wakeup.ring()

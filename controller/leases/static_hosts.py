@@ -19,7 +19,7 @@ from controller.db import blocks, events, leases, pairs
 from controller.db import static_hosts as table
 from controller.db.engine import Database
 from controller.db.pairs import PairRow
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 
 
 class NotTaken(Exception):  # noqa: N818 - an answer
@@ -30,11 +30,11 @@ class NotTaken(Exception):  # noqa: N818 - an answer
         self.complaints = complaints
 
 
-class Statics:
+class StaticHosts:
     """`intent` gives the LANs as they are now."""
 
-    def __init__(self, database: Database, intent: Callable[[], Intent], bell: Bell) -> None:
-        self._database, self._intent, self._bell = database, intent, bell
+    def __init__(self, database: Database, intent: Callable[[], Intent], wakeup: Wakeup) -> None:
+        self._database, self._intent, self._wakeup = database, intent, wakeup
 
     async def take_over(self, endpoint: str, hosts: Sequence[Static]) -> int:
         """Adds hosts to those of a LAN, all or none; returns how many were new. Raises Refused and NotTaken."""
@@ -54,7 +54,7 @@ class Statics:
                     await events.add(session, "statics-taken-over", endpoint, text)
         except IntegrityError as error:
             raise conflict("an address of these hosts was given out at the same moment; ask again") from error
-        self._bell.ring()
+        self._wakeup.ring()
         return len(fresh)
 
     async def _occupy(
@@ -106,7 +106,7 @@ class Statics:
             if await table.remove(session, row):
                 await pairs.remove(session, row.pair)
             await events.add(session, "static-given-up", endpoint, f"{name} of {endpoint} is no static host any more")
-        self._bell.ring()
+        self._wakeup.ring()
 
 
 async def _in_use(session: AsyncSession, pair: PairRow) -> str | None:

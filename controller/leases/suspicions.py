@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from controller.core.event_budget import of_endpoint
 from controller.core.sighting_evidence import Lease
-from controller.runtime.event_log import Journal
+from controller.runtime.event_log import EventLog
 from controller.wire.sightings import Sighting
 
 QUIET = 600.0
@@ -18,8 +18,8 @@ REMEMBERED = 1000
 class Suspicions:
     """Raises an event `device-spoofed`: the first time, and again after QUIET seconds."""
 
-    def __init__(self, journal: Journal, clock: Callable[[], float] = time.monotonic) -> None:
-        self._journal, self._clock = journal, clock
+    def __init__(self, event_log: EventLog, clock: Callable[[], float] = time.monotonic) -> None:
+        self._event_log, self._clock = event_log, clock
         self._told: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     def raise_(self, sighting: Sighting, lease: Lease) -> None:
@@ -36,4 +36,4 @@ class Suspicions:
             f"known by {', '.join(sorted(lease.macs))}"
         )
         data = {"endpoint": sighting.endpoint, "address": sighting.address, "mac": sighting.mac, "how": sighting.how}
-        self._journal.note("device-spoofed", lease.device, text, caused_by=of_endpoint(sighting.endpoint), **data)
+        self._event_log.note("device-spoofed", lease.device, text, caused_by=of_endpoint(sighting.endpoint), **data)

@@ -27,7 +27,7 @@ AT_ONCE = 100
 """VMs whose berths go into one change."""
 
 
-class Berths:
+class AnnouncePermits:
     """`settle` on the leader."""
 
     def __init__(self, database: Database, changes: Changes) -> None:

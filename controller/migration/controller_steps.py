@@ -29,7 +29,7 @@ class Stale(Exception):  # noqa: N818 - an answer
     """The move does not want that any more."""
 
 
-class Errands:
+class ControllerSteps:
     """One for all moves."""
 
     def __init__(self, database: Database, changes: Changes, leases: Leases) -> None:

@@ -22,7 +22,7 @@ from controller.db.decisions import DecisionRow
 from controller.db.engine import Database
 from controller.db.vms import VmRow
 from controller.migration.predictions import as_json, link, predict, unlike
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +40,11 @@ class Start(Protocol):
     def __call__(self, vm: str, endpoint: str, *, asked_by: str, reason: str, decision: int) -> Awaitable[object]: ...
 
 
-class Deciding:
+class FollowDevice:
     """`intent` gives the region as it is now, `start` begins moves."""
 
-    def __init__(self, database: Database, intent: Callable[[], Intent], start: Start, bell: Bell) -> None:
-        self._database, self._intent, self._start, self._bell = database, intent, start, bell
+    def __init__(self, database: Database, intent: Callable[[], Intent], start: Start, wakeup: Wakeup) -> None:
+        self._database, self._intent, self._start, self._wakeup = database, intent, start, wakeup
 
     async def seen(self, device: str, endpoint: str) -> DecisionRow | None:
         """The device is taken to be at an endpoint: its VM moves there if it should. Gives the decision, None if there
@@ -56,7 +56,7 @@ class Deciding:
             if vm is None:
                 return None
             row = await _decide(session, intent, vm, endpoint)
-        self._bell.ring()
+        self._wakeup.ring()
         if row.course == Course.MOVE:
             await self._move(row)
         return row
@@ -113,7 +113,7 @@ class Deciding:
                 await events.add(
                     session, "move-refused", row.vm, text, caused_by=of_endpoint(row.destination), decision=row.id
                 )
-            self._bell.ring()
+            self._wakeup.ring()
 
 
 async def consider(

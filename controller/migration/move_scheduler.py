@@ -21,8 +21,8 @@ from controller.db.moves import MoveRow
 from controller.db.requested_moves import standing
 from controller.db.vms import VmRow
 from controller.leases.leases import Leases
-from controller.migration.announce_permits import Berths
-from controller.migration.controller_steps import KEPT, Errands, hold
+from controller.migration.announce_permits import AnnouncePermits
+from controller.migration.controller_steps import KEPT, ControllerSteps, hold
 from controller.migration.move_planning import owed_by
 from controller.migration.moves import Moves
 
@@ -37,12 +37,12 @@ REMEMBERED = timedelta(days=90)
 AT_ONCE = 1000
 
 
-class Rounds:
+class MoveScheduler:
     """`run` on the leader; `hold` and `prune` now and then."""
 
     def __init__(self, database: Database, changes: Changes, leases: Leases, moves: Moves) -> None:
         self._database, self._changes, self._moves = database, changes, moves
-        self._errands, self._berths = Errands(database, changes, leases), Berths(database, changes)
+        self._errands, self._berths = ControllerSteps(database, changes, leases), AnnouncePermits(database, changes)
 
     async def run(self) -> None:
         """The leader's rounds: works until cancelled."""

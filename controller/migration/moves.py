@@ -37,7 +37,7 @@ from controller.migration.follow_device import note
 from controller.migration.move_planning import planned
 from controller.migration.transitions import take
 from controller.replication.replicas import Replicas
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 from controller.wire.machines import Nic
 from controller.wire.moves import POWER, MoveReport, Order, Orders, Progress
 
@@ -52,9 +52,11 @@ BEGINNING = ("switchover", "activate")
 class Moves:
     """`start`, `cancel`, `finish`, `report`, `orders`: on any replica."""
 
-    def __init__(self, database: Database, changes: Changes, agents: Agents, replicas: Replicas, bell: Bell) -> None:
+    def __init__(
+        self, database: Database, changes: Changes, agents: Agents, replicas: Replicas, wakeup: Wakeup
+    ) -> None:
         self._database, self._changes, self._agents = database, changes, agents
-        self._replicas, self._bell = replicas, bell
+        self._replicas, self._wakeup = replicas, wakeup
         self.work = asyncio.Event()
         """Set when the leader should look."""
         replicas.hear[KIND] = lambda who, words: self._turned(words)
@@ -97,7 +99,7 @@ class Moves:
         except IntegrityError:
             raise conflict(f"{vm} is being moved already", "vm") from None
         self._turned([])
-        self._bell.ring()
+        self._wakeup.ring()
         return row
 
     async def cancel(self, name: str, why: str = "it was cancelled") -> MoveRow:
@@ -214,7 +216,7 @@ class Moves:
     def turned_at(self, *cloudlets: str) -> None:
         """Something is ordered otherwise there, and that is committed."""
         self._turned(cloudlets)
-        self._bell.ring()
+        self._wakeup.ring()
 
     def _turned(self, cloudlets: Collection[str]) -> None:
         for name in cloudlets:

@@ -29,7 +29,7 @@ from controller.db.leases import LeaseRow
 from controller.leases.suspicions import Suspicions
 from controller.replication.replicas import Replicas
 from controller.runtime.metrics import Metrics
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 from controller.wire.sightings import How, Sighting, SightingReport
 
 log = logging.getLogger(__name__)
@@ -80,12 +80,12 @@ class Sightings:
         intent: Callable[[], Intent],
         lease_seconds: Callable[[str], int],
         replicas: Replicas,
-        bell: Bell,
+        wakeup: Wakeup,
         suspicions: Suspicions,
         metrics: Metrics,
     ) -> None:
         self._database, self._intent, self._lease_seconds = database, intent, lease_seconds
-        self._replicas, self._bell = replicas, bell
+        self._replicas, self._wakeup = replicas, wakeup
         self._suspicions, self._metrics = suspicions, metrics
         self._waiting: list[Heard] = []
         self._more, self._news = asyncio.Event(), asyncio.Event()
@@ -209,7 +209,7 @@ class Sightings:
                         await _note(session, device, place, at)
             self._untold |= settled
             self._metrics.devices_settled.inc(len(settled))
-            self._bell.ring()
+            self._wakeup.ring()
         if len(ripe) > AT_ONCE:
             return 0.0
         return min([LOOK, *((when - at).total_seconds() for when, _, _ in due if when > at)])

@@ -15,7 +15,7 @@ from controller.db.engine import Database, Lock, alone
 from controller.db.vms import IDLE, STARTING, STOPPING, VmRow
 from controller.migration import vm_cpus, vm_images
 from controller.migration.vm_clients import check_free, register
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 from controller.wire.flavours import Flavour
 from controller.wire.machines import Machine, client_id
 
@@ -26,8 +26,8 @@ Check = Callable[[VmRow], None]
 class Vms:
     """`intent` gives the LANs as they are now."""
 
-    def __init__(self, database: Database, intent: Callable[[], Intent], bell: Bell) -> None:
-        self._database, self._intent, self._bell = database, intent, bell
+    def __init__(self, database: Database, intent: Callable[[], Intent], wakeup: Wakeup) -> None:
+        self._database, self._intent, self._wakeup = database, intent, wakeup
         self.order: Callable[[str], None] = lambda cloudlet: None
         """Tells a cloudlet's agent that there is something to do."""
         self.berths: Callable[[], None] = lambda: None
@@ -63,7 +63,7 @@ class Vms:
         except IntegrityError as error:
             raise conflict("another VM or device has this name, MAC or client id") from error
         self.berths()
-        self._bell.ring()
+        self._wakeup.ring()
 
     async def change(
         self, name: str, check: Check, amend: Callable[[Machine], Machine], cpu: str | None = None
@@ -78,7 +78,7 @@ class Vms:
                 row.cpu, row.cpu_settled = cpu, None
             row.revision += 1
             await events.add(session, "vm-changed", name, f"VM {name} was changed")
-        self._bell.ring()
+        self._wakeup.ring()
 
     async def start(self, name: str, check: Check) -> None:
         """The agent where the VM is starts it as soon as it can; one that runs goes on. Its CPU is settled, unless an
@@ -94,7 +94,7 @@ class Vms:
             row.cpu_settled = await vm_cpus.settled(session, self._intent(), row)
             await _ordered(session, row, STARTING, "start")
         self.order(cloudlet)
-        self._bell.ring()
+        self._wakeup.ring()
 
     async def stop(self, name: str, check: Check) -> None:
         """The agent where the VM is shuts it down as soon as it can, and takes back a start that is still ordered. What
@@ -110,7 +110,7 @@ class Vms:
                 raise conflict(f"{name} is {row.condition} at {row.endpoint}, and cannot be stopped")
             await _ordered(session, row, STOPPING, "stop")
         self.order(cloudlet)
-        self._bell.ring()
+        self._wakeup.ring()
 
     def _cloudlet(self, row: VmRow) -> str:
         """Where the VM is. Raises Refused if there is no agent."""
@@ -129,7 +129,7 @@ class Vms:
             text = f"VM {name} of {row.device} was removed" + (f", {row.condition} as it was" if force else "")
             await events.add(session, "vm-removed", name, text, device=row.device, endpoint=row.endpoint)
         self.berths()
-        self._bell.ring()
+        self._wakeup.ring()
 
 
 async def _ordered(session: AsyncSession, row: VmRow, condition: str, what: str) -> None:

@@ -19,7 +19,7 @@ RETRY = 1.0
 """Seconds after which what could not be written down is tried again."""
 
 
-class Attendances:
+class AgentPresence:
     """Between what this replica knows of agents and the database."""
 
     def __init__(self, agents: Agents, replicas: Replicas, database: Database) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 
 
 def clock() -> float:
@@ -24,7 +24,7 @@ class Leadership:
     def __init__(self, *, alone: bool) -> None:
         self.term = 0
         self._until = math.inf if alone else 0.0
-        self._turned = Bell()
+        self._turned = Wakeup()
 
     @property
     def leading(self) -> bool:

@@ -20,11 +20,11 @@ from controller.core.unavailable import Unavailable
 from controller.db import notify_connection as lines
 from controller.db import replicas as table
 from controller.db.engine import Database
-from controller.db.notify_connection import Line, Lost
+from controller.db.notify_connection import Lost, NotifyConnection
 from controller.db.replicas import Replica
 from controller.replication.leadership import Leadership, clock
-from controller.runtime.task_group import together
-from controller.runtime.wakeup import Bell
+from controller.runtime.task_group import task_group
+from controller.runtime.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
 
@@ -48,22 +48,24 @@ Hear = Callable[[str, list[str]], None]
 
 
 class Replicas:
-    """With `line` None (SQLite) there is one replica, and nothing to do. `bell` rings everywhere when it rings here.
+    """With `line` None (SQLite) there is one replica, and nothing to do. `wakeup` rings everywhere when it rings here.
     `hear` says who is told of what is said, by whom, and the words. `look` takes over all that was missed while
     nothing could be heard."""
 
-    def __init__(self, name: str, release: str, database: Database, line: Line | None, bell: Bell) -> None:
+    def __init__(
+        self, name: str, release: str, database: Database, line: NotifyConnection | None, wakeup: Wakeup
+    ) -> None:
         self.name, self.instance = name, secrets.token_hex(8)
         self.leadership = Leadership(alone=line is None)
         self.hear: dict[str, Hear] = {}
         self.look: list[Callable[[], Awaitable[None]]] = []
         self.known: list[Replica] = []
-        self.release, self._database, self._line, self._bell = release, database, line, bell
+        self.release, self._database, self._line, self._wakeup = release, database, line, wakeup
         self._broken, self._rung = asyncio.Event(), asyncio.Event()
         self.settled = asyncio.Event()
         """Set when it is known for the first time whether this replica leads, or that this cannot be known."""
         self._telling: list[str] = []
-        bell.afar = self._ring
+        wakeup.afar = self._ring
 
     @property
     def alone(self) -> bool:
@@ -125,17 +127,17 @@ class Replicas:
                 async with asyncio.timeout(lines.PATIENCE), self._database.write() as session:
                     await table.leave(session, self.name, self.instance)
 
-    async def _keep(self, line: Line) -> None:
+    async def _keep(self, line: NotifyConnection) -> None:
         self._broken.clear()
         await line.open(self._heard, self._break)
         await self._beat()
         for look in self.look:
             await look()
         self.tell(HELLO)
-        self._bell.ring_here()
-        await together(self._lead(line), self._echo(line), self._live(), self._until_broken())
+        self._wakeup.ring_here()
+        await task_group(self._lead(line), self._echo(line), self._live(), self._until_broken())
 
-    async def _lead(self, line: Line) -> None:
+    async def _lead(self, line: NotifyConnection) -> None:
         while True:
             started, led = clock(), self.leadership.leading
             if led:
@@ -159,7 +161,7 @@ class Replicas:
             await table.beat(session, self.name, self.instance, self.release, self.leadership.leading)
             self.known = await table.all_of_them(session)
 
-    async def _echo(self, line: Line) -> None:
+    async def _echo(self, line: NotifyConnection) -> None:
         """Says what the others are to be told, not too often."""
         while True:
             await self._rung.wait()
@@ -178,7 +180,7 @@ class Replicas:
         if who == self.name:
             return
         if kind == BELL:
-            self._bell.ring_here()
+            self._wakeup.ring_here()
         elif kind in self.hear:
             self.hear[kind](who, words)
 
@@ -186,7 +188,7 @@ class Replicas:
         self.leadership.resign()
         self._broken.set()
 
-    def _give_up(self, line: Line) -> None:
+    def _give_up(self, line: NotifyConnection) -> None:
         if self.leadership.leading:
             log.warning("%s leads no longer", self.name)
         self.leadership.resign()

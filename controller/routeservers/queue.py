@@ -64,7 +64,7 @@ class Handover:
     """This replica has come to lead, or does not lead any more."""
 
 
-class Outbox:
+class Queue:
     """While the route server is not `reachable` nothing is taken. `unsent` counts changes that wait."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from controller.core.intent import Cloudlet, Intent
 from controller.core.refusals import conflict, missing
 from controller.core.session_keys import SessionKeys as Keys
 from controller.core.session_keys import advance, digest, password, standing
-from controller.core.session_stability import Settling
+from controller.core.session_stability import SessionStability
 from controller.core.unavailable import Unavailable
 from controller.db import events
 from controller.db import session_keys as table
@@ -25,8 +25,8 @@ from controller.db.engine import Database
 from controller.db.session_keys import SessionKeysRow
 from controller.replication.leadership import Leadership
 from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, Unreachable
-from controller.routeservers.sync import Propagation
-from controller.runtime.wakeup import Bell
+from controller.routeservers.sync import RouteServerSync
+from controller.runtime.wakeup import Wakeup
 from controller.wire.session_keys import SessionKey, SessionKeys, SessionKeysHeld
 
 log = logging.getLogger(__name__)
@@ -39,12 +39,18 @@ class SessionKeeper:
     """`secret` is the region's, None where sessions are not signed: nothing is decided then, and nobody told."""
 
     def __init__(
-        self, database: Database, secret: bytes | None, intent: Callable[[], Intent], agents: Agents, bell: Bell
+        self, database: Database, secret: bytes | None, intent: Callable[[], Intent], agents: Agents, wakeup: Wakeup
     ) -> None:
-        self._database, self._secret, self._intent, self._agents, self._bell = database, secret, intent, agents, bell
+        self._database, self._secret, self._intent, self._agents, self._wakeup = (
+            database,
+            secret,
+            intent,
+            agents,
+            wakeup,
+        )
         self._rows: dict[str, SessionKeysRow] = {}
         self._able: set[str] = set()
-        self._settling = Settling()
+        self._settling = SessionStability()
         self._turn = asyncio.Event()
 
     def document(self, cloudlet: Cloudlet) -> SessionKeys | None:
@@ -80,7 +86,7 @@ class SessionKeeper:
             text = f"BGP sessions of {cloudlet} " + ("are not signed any more" if off else "get another key")
             await events.add(session, "session-keys", cloudlet, text)
         self._turn.set()
-        self._bell.ring()
+        self._wakeup.ring()
 
     def all(self) -> dict[str, Keys]:
         """By cloudlet; nobody's where sessions are not signed."""
@@ -93,7 +99,7 @@ class SessionKeeper:
             return None
         return standing(row.keys)
 
-    async def run(self, servers: Sequence[Propagation], leadership: Leadership) -> None:
+    async def run(self, servers: Sequence[RouteServerSync], leadership: Leadership) -> None:
         """Works until cancelled."""
         while self._secret is not None:
             with suppress(TimeoutError):
@@ -144,7 +150,7 @@ class SessionKeeper:
                     log.info("BGP sessions of %s: keys in force at %s", name, ", ".join(sorted(found.in_force)))
         return True
 
-    async def _bring(self, server: Propagation, rows: dict[str, SessionKeysRow]) -> None:
+    async def _bring(self, server: RouteServerSync, rows: dict[str, SessionKeysRow]) -> None:
         """Sees to it that a route server has the keys in force, and notes whether it takes any."""
         assert self._secret is not None
         cloudlets, wanted = self._intent().cloudlets, {}

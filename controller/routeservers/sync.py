@@ -26,9 +26,9 @@ from controller.core.unavailable import Unavailable
 from controller.replication.leadership import Leadership
 from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
 from controller.routeservers.precedence import Precedence
-from controller.routeservers.queue import Asking, Checking, Confirming, Handover, Outbox, RulesOnTrial, Sending, resolve
+from controller.routeservers.queue import Asking, Checking, Confirming, Handover, Queue, RulesOnTrial, Sending, resolve
 from controller.runtime.event_log import ServerEvent
-from controller.runtime.task_group import together
+from controller.runtime.task_group import task_group
 from controller.wire.rulesets import Change, PeerReceipt, Receipt, RuleSet
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class HandedOver(Exception):  # noqa: N818 - a condition that passes
     """What this replica does for the route server is another thing now."""
 
 
-class Propagation(Outbox):
+class RouteServerSync(Queue):
     """One route server. `current` gives the rule set as it is now, `on_trial` what that falls back to; `heard` takes
     the server's events, and `last_heard` says where to go on after; `turned` is told when it comes and goes, `refresh`
     looks whether the database knows more, and `overtake` makes a generation greater than one that a server was found
@@ -212,7 +212,7 @@ class Propagation(Outbox):
         if self._shared:
             work += [self._see_to_it(), self._hand_over()]
         try:
-            await together(*work)
+            await task_group(*work)
         except (OtherGeneration, RefusedByRouteServer) as error:
             raise Unreachable(str(error)) from None
 

@@ -11,7 +11,7 @@ from controller.core.event_budget import HELD, of_pe
 from controller.core.unavailable import Unavailable
 from controller.db import events, routeservers
 from controller.db.engine import Database, Lock, alone
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +48,11 @@ class Entry:
     source: str | None = None
 
 
-class Journal:
-    """Writes entries in order, each source's within its budget; `bell` rings after each batch."""
+class EventLog:
+    """Writes entries in order, each source's within its budget; `wakeup` rings after each batch."""
 
-    def __init__(self, database: Database, bell: Bell) -> None:
-        self._database, self.bell = database, bell
+    def __init__(self, database: Database, wakeup: Wakeup) -> None:
+        self._database, self.wakeup = database, wakeup
         self._queue: asyncio.Queue[Entry] = asyncio.Queue(WAITING)
         self._batch: list[Entry] = []
         self.dropped = 0
@@ -148,4 +148,4 @@ class Journal:
                 await events.put(session, entry.type, entry.subject, entry.text, entry.data, entry.source)
             for (server, started_at), number in taken.items():
                 await routeservers.note_event(session, server, started_at, number)
-        self.bell.ring()
+        self.wakeup.ring()

@@ -11,7 +11,7 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 
-async def together(*work: Coroutine[Any, Any, None]) -> None:
+async def task_group(*work: Coroutine[Any, Any, None]) -> None:
     """Returns when all have returned. When one raises, or this is cancelled, the others are cancelled and awaited.
     Raises CancelledError if it was cancelled, whatever else has happened; else what was raised, of several the one of
     the first in the order given; the log has the others."""

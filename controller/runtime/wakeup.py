@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class Bell:
+class Wakeup:
     """`ring` sets the event of everyone who listens, and calls `afar`, for those who listen to other replicas."""
 
     def __init__(self) -> None:

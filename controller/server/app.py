@@ -44,12 +44,12 @@ from controller.api import (
     vcps,
     vms,
 )
-from controller.api.middleware.audit import Audited
-from controller.api.middleware.body_limits import Bodies
-from controller.api.middleware.idempotency import Idempotent
-from controller.api.middleware.rate_limit import Paced
-from controller.api.middleware.request_head import Heads
-from controller.api.middleware.request_metrics import Measured
+from controller.api.middleware.audit import Audit
+from controller.api.middleware.body_limits import BodyLimits
+from controller.api.middleware.idempotency import Idempotency
+from controller.api.middleware.rate_limit import RateLimit
+from controller.api.middleware.request_head import RequestHead
+from controller.api.middleware.request_metrics import RequestMetrics
 from controller.region import running
 from controller.server.response_headers import ResponseHeaders
 from controller.settings import Settings
@@ -109,13 +109,13 @@ def create_app(settings: Settings) -> FastAPI:
     documentation.install(app)
     for noun in (*NOUNS, health):
         app.router.routes.extend(noun.router.routes)  # FastAPI's own way makes each anew at start: 0.3 s
-    app.add_middleware(Audited, database=lambda: app.state.region.database)
-    app.add_middleware(Idempotent, region=lambda: app.state.region)
-    app.add_middleware(Bodies, region=lambda: app.state.region)
+    app.add_middleware(Audit, database=lambda: app.state.region.database)
+    app.add_middleware(Idempotency, region=lambda: app.state.region)
+    app.add_middleware(BodyLimits, region=lambda: app.state.region)
     app.add_middleware(
-        Paced, region=lambda: app.state.region, rate=settings.caller_rate, strangers=settings.stranger_rate
+        RateLimit, region=lambda: app.state.region, rate=settings.caller_rate, strangers=settings.stranger_rate
     )
-    app.add_middleware(Heads)
-    app.add_middleware(Measured, metrics=lambda: app.state.region.metrics)
+    app.add_middleware(RequestHead)
+    app.add_middleware(RequestMetrics, metrics=lambda: app.state.region.metrics)
     app.add_middleware(ResponseHeaders)
     return app

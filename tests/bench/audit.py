@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 from starlette.types import Receive, Scope, Send
 
-from controller.api.middleware.audit import Audited
+from controller.api.middleware.audit import Audit
 from controller.auth import audit_context
 from controller.db.engine import Database
 from controller.server.app import create_app
@@ -27,10 +27,10 @@ ADMIN = "an-admin-token"
 BLOCK = 10
 """Requests of a kind that follow each other."""
 
-audited = Audited.__call__
+audited = Audit.__call__
 
 
-async def unaudited(self: Audited, scope: Scope, receive: Receive, send: Send) -> None:
+async def unaudited(self: Audit, scope: Scope, receive: Receive, send: Send) -> None:
     """As if the middleware were not there."""
     await self._app(scope, receive, send)
 
@@ -42,7 +42,7 @@ async def measure(url: str, database: Database, requests: int) -> dict[str, list
     async with httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=30) as http:
         for number in range(2 * requests // BLOCK):
             kind = ("audited", "unaudited")[number % 2]
-            Audited.__call__ = audited if kind == "audited" else unaudited  # type: ignore[method-assign]
+            Audit.__call__ = audited if kind == "audited" else unaudited  # type: ignore[method-assign]
             database.watch = audit_context.watch if kind == "audited" else lambda session: None
             for turn in range(BLOCK // 2):
                 name = f"p{number}-{turn}"
@@ -51,7 +51,7 @@ async def measure(url: str, database: Database, requests: int) -> dict[str, list
                     (await http.request(method, f"/api/v1{path}", json=body)).raise_for_status()
                     found[kind].append(1000 * (time.perf_counter() - before))
         entries = (await http.get("/api/v1/audit/verification")).json()
-    Audited.__call__ = audited  # type: ignore[method-assign]
+    Audit.__call__ = audited  # type: ignore[method-assign]
     assert entries["flaw"] is None and entries["entries"] == len(found["audited"]), entries
     return found
 

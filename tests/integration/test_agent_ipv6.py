@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agents.dhcp import v4, v6
-from agents.dhcp.dual_stack import Families
+from agents.dhcp.dual_stack import DualStack
 from agents.dhcp.lease_source import LeaseSource
 from agents.dhcp.ra import Advertisement, Advertiser, AdvertiserError
 from agents.dhcp.v4 import DhcpError, DhcpServer
@@ -147,7 +147,7 @@ async def test_dhclient_leases_renews_confirms_and_releases(net: Net, clients: C
 async def test_both_families_give_one_pair(net: Net, clients: Callable[..., Client]) -> None:
     plan = Plan()
     plan.devices = ["somebody"]
-    families = Families(plan)
+    families = DualStack(plan)
     async with net.served(families.of(6), families.of(4)):
         phone, machine = net.machine(0, PHONE), net.machine(1, PHONES_VM)
         assert await clients("-6", machine, "vm").news("BOUND6") == "BOUND6 2001:db8:1::5 preferred 600 valid 600"

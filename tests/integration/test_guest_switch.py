@@ -156,7 +156,7 @@ async def test_to_and_fro_over_ipv6(place: Place, tmp_path: Path) -> None:
             yield
             assert {str(joined.initiator.address) for joined in watch.joined} == {guest_lan.DEVICE_ADDRESS6}
 
-    multipath = Multipath(lambda endpoint: endpoint, six=goes_with)
+    multipath = Multipath(lambda endpoint: endpoint, address6=goes_with)
     directions: list[tuple[int, Nic, Nic]] = [(2, "a", "b"), (1, "b", "a")]
     await to_and_fro(place, multipath, "address6", tmp_path / "series", directions, begin, seen)
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import socket
 
-from agents.dhcp.client_queue import Turns
+from agents.dhcp.client_queue import ClientQueue
 from agents.dhcp.lease_source import LeaseRefused, LeaseSource
 from agents.dhcp.pace import Pace
 from agents.dhcp.v4.decision import (
@@ -54,7 +54,7 @@ class DhcpServer(asyncio.DatagramProtocol):
         self._bridge = bridge
         self._lan = lan
         self._leases = leases
-        self._turns = Turns(bridge, self._serve, pace)
+        self._turns = ClientQueue(bridge, self._serve, pace)
         self._transport: asyncio.DatagramTransport | None = None
         self._out: socket.socket | None = None
 

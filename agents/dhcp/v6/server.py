@@ -6,7 +6,7 @@ import socket
 from dataclasses import dataclass
 from ipaddress import IPv6Address
 
-from agents.dhcp.client_queue import Turns
+from agents.dhcp.client_queue import ClientQueue
 from agents.dhcp.lease_source import LeaseRefused, LeaseSource
 from agents.dhcp.pace import Pace
 from agents.dhcp.v4.server import DhcpError
@@ -52,7 +52,7 @@ class Dhcp6Server:
         self._bridge = bridge
         self._lan = lan
         self._leases = leases
-        self._turns = Turns(bridge, self._serve, pace)
+        self._turns = ClientQueue(bridge, self._serve, pace)
         self._ear: socket.socket | None = None
         self._mouth: socket.socket | None = None
 

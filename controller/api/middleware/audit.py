@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from controller.auth.audit_context import ACTING, Acting
+from controller.auth.audit_context import AUDIT_CONTEXT, AuditContext
 from controller.core.names import printable
 from controller.core.roles import looks
 from controller.core.unavailable import Unavailable
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 LONGEST = 1000
 
 
-class Audited:
+class Audit:
     """Within `Bodies`, so that an answer that is repeated is not told again. Agents' affairs are not operators'."""
 
     def __init__(self, app: ASGIApp, database: Callable[[], Database]) -> None:
@@ -28,7 +28,7 @@ class Audited:
         if quiet or looks(scope["method"], scope["path"]):
             await self._app(scope, receive, send)
             return
-        acting = Acting(scope["method"], _path(scope))
+        acting = AuditContext(scope["method"], _path(scope))
 
         async def body() -> Message:
             message = await receive()
@@ -40,17 +40,17 @@ class Audited:
                 await self._record(acting, message["status"])
             await send(message)
 
-        token = ACTING.set(acting)
+        token = AUDIT_CONTEXT.set(acting)
         try:
             await self._app(scope, body, note)
         except Exception:
             await self._record(acting, 500)
             raise
         finally:
-            ACTING.reset(token)
+            AUDIT_CONTEXT.reset(token)
             acting.who = None  # what goes on after the answer is not the caller's any more
 
-    async def _record(self, acting: Acting, status: int) -> None:
+    async def _record(self, acting: AuditContext, status: int) -> None:
         """Adds an entry unless there is one that says so."""
         if acting.who is None or acting.written == status:
             return

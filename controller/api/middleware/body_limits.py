@@ -36,7 +36,7 @@ STRANGERS_THROWN_AWAY = 256 * 1024
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-class Bodies:
+class BodyLimits:
     """Reads the whole body before anything else happens, if it is to be read at all."""
 
     def __init__(self, app: ASGIApp, region: Callable[[], Region]) -> None:

@@ -47,7 +47,7 @@ PRUNED = 500
 MOST_COUNTED = 10_000
 
 
-class Idempotent:
+class Idempotency:
     """Keeps answers, and repeats them."""
 
     def __init__(self, app: ASGIApp, region: Callable[[], Region]) -> None:

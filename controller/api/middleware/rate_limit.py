@@ -12,7 +12,7 @@ from collections.abc import Callable
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from controller.api.access import AGENTS, TRUSTED, bearer, caller
-from controller.core.rate_limiter import Buckets
+from controller.core.rate_limiter import RateLimiter
 from controller.core.tokens import digest
 from controller.core.unavailable import Unavailable
 from controller.region import Region
@@ -33,12 +33,12 @@ REMEMBERED, MOST_REMEMBERED = 60.0, 10_000
 """Seconds for which a token counts as good here without being looked up, and how many of them."""
 
 
-class Paced:
+class RateLimit:
     """The unix socket is not paced: who may open it may stop the controller as well."""
 
     def __init__(self, app: ASGIApp, region: Callable[[], Region], rate: float, strangers: float) -> None:
         self._app, self._region = app, region
-        self._callers, self._strangers = (Buckets(each, each * BURST) for each in (rate, strangers))
+        self._callers, self._strangers = (RateLimiter(each, each * BURST) for each in (rate, strangers))
         self._good: dict[str, float] = {}  # digests of tokens that were good, and until when they count as such
         self._turns = Turns()
 

@@ -23,7 +23,7 @@ _TWICE_READ = re.compile(rb"%(2f|5c|00|25)|[\\;]", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
-class Heads:
+class RequestHead:
     """Refuses what `refusal` finds."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -11,7 +11,7 @@ METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """Those that are counted by name. Each name that is counted stays, and a caller may make up any."""
 
 
-class Measured:
+class RequestMetrics:
     """Streams are counted, not timed: they last as long as their client likes."""
 
     def __init__(self, app: ASGIApp, metrics: Callable[[], Metrics]) -> None:

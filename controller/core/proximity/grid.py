@@ -7,7 +7,7 @@ towards the poles. The cells know nothing of policy: another coverage asks for m
 from collections.abc import Iterable, Iterator, Mapping
 from math import asin, ceil, cos, degrees, floor, radians, sin
 
-from controller.core.persistent_map import Table
+from controller.core.persistent_map import PersistentMap
 from controller.core.proximity.geodesic import LEAST_RADIUS, Place
 
 ROWS = 18_000
@@ -21,8 +21,8 @@ _EMPTY: Mapping[str, Place] = {}
 class Grid:
     """Names by place. Never changed in place: `but` gives another one."""
 
-    def __init__(self, cells: Table[Cell, Mapping[str, Place]] | None = None) -> None:
-        self._cells: Table[Cell, Mapping[str, Place]] = Table() if cells is None else cells
+    def __init__(self, cells: PersistentMap[Cell, Mapping[str, Place]] | None = None) -> None:
+        self._cells: PersistentMap[Cell, Mapping[str, Place]] = PersistentMap() if cells is None else cells
 
     def but(self, moves: Iterable[tuple[str, Place | None, Place | None]]) -> "Grid":
         """After moves: a name, the place where it was and the one where it is, None for nowhere."""

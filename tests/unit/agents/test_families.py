@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.dhcp.dual_stack import Families
+from agents.dhcp.dual_stack import DualStack
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 
 PHONE, TABLET = "02:00:5e:00:00:01", "02:00:5e:00:00:02"
@@ -33,7 +33,7 @@ class Plan:
 class Lan:
     def __init__(self) -> None:
         self.plan, self.now = Plan(), 0.0
-        self.families = Families(self.plan, lambda: self.now)
+        self.families = DualStack(self.plan, lambda: self.now)
         self.four, self.six = self.families.of(4), self.families.of(6)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from controller.core import announce_permits
 from controller.core.announce_permits import berth
-from controller.core.changed_names import Touched, document, of_document
+from controller.core.changed_names import ChangedNames, document, of_document
 from controller.core.intent import Cloudlet, Endpoint, Intent, State
 from controller.core.rulesets import rule_set
 from controller.db import announce_permits as table
@@ -64,10 +64,10 @@ def test_macs_are_guarded_and_an_address_is_kept_where_it_is_of_another_lan() ->
 
 
 def test_a_release_before_had_no_berths() -> None:
-    kept = document(Touched(vcps=frozenset({"blue"}), berths=frozenset({"v1"})))
+    kept = document(ChangedNames(vcps=frozenset({"blue"}), berths=frozenset({"v1"})))
     assert of_document(kept).berths == {"v1"}
     del kept["berths"]
-    assert of_document(kept) == Touched(vcps=frozenset({"blue"}))
+    assert of_document(kept) == ChangedNames(vcps=frozenset({"blue"}))
 
 
 class Told:

@@ -59,7 +59,7 @@ async def test_503_while_it_is_away_and_well_when_it_is_back(
         assert (await running.http.get("/healthz")).status_code == 200
         unready = await running.http.get("/readyz")
         assert unready.status_code == 503 and unready.json()["database"] is False
-        running.region.journal.note("seen-meanwhile", pool, "something happened")
+        running.region.event_log.note("seen-meanwhile", pool, "something happened")
         await asyncio.sleep(0.2)  # an attempt to write it down
         assert route_server.rules == rules, "what is in force goes on without the database"
     finally:
@@ -73,7 +73,7 @@ async def test_503_while_it_is_away_and_well_when_it_is_back(
     async with asyncio.timeout(10):
         while pool not in [e["subject"] for e in (await running.get("/events", limit=1000))["items"]]:  # noqa: ASYNC110 - of another process
             await asyncio.sleep(0.05)
-    assert not running.region.journal.dropped
+    assert not running.region.event_log.dropped
     names = [vcp["name"] for vcp in (await running.get("/vcps", limit=1000))["items"]]
     assert pool in names and f"{pool}-not" not in names
 

@@ -275,7 +275,7 @@ async def test_the_last_month_of_an_authority_is_noted_once_a_day(
     said = []
     for days in (31, 29.5, 29, 28.4):
         monkeypatch.setattr(certificates, "now", lambda days=days: end - timedelta(days=days))
-        region.certificates.remind(region.journal)
+        region.certificates.remind(region.event_log)
     for _ in range(100):
         said = [e["text"] for e in (await controller.get("/events"))["items"] if e["type"] == "authority-ends"]
         if len(said) == 2:

@@ -19,7 +19,7 @@ from controller.db.sightings import SightingRow
 from controller.db.vms import VmRow
 from controller.migration import follow_device as module
 from controller.migration import machine_reports
-from controller.migration.follow_device import AGAIN, Deciding
+from controller.migration.follow_device import AGAIN, FollowDevice
 from controller.wire.machines import MachineState
 from controller.wire.moves import MoveReport
 from tests.unit.controller.conftest import Controller
@@ -83,12 +83,12 @@ class Starts:
         self.begun.append((vm, endpoint, reason, decision))
 
 
-async def ready(controller: Controller, start: Starts, memory_used: int = 100 * MB) -> Deciding:
+async def ready(controller: Controller, start: Starts, memory_used: int = 100 * MB) -> FollowDevice:
     """m1's VM `web` runs at c1-lan; 0.2 MB a second are written."""
     await region(controller, "m1", "m2")
     await controller.post("/vms", WEB)
     await say(controller, "c1", MachineState(name="web", condition="running", memory_used=memory_used, dirty_rate=2e5))
-    return Deciding(controller.region.database, lambda: controller.region.intent, start, controller.region.bell)
+    return FollowDevice(controller.region.database, lambda: controller.region.intent, start, controller.region.wakeup)
 
 
 @pytest.mark.parametrize(

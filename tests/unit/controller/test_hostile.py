@@ -47,7 +47,7 @@ async def test_an_agent_s_version_and_problems_are_written_down(controller: Cont
             if "agent-problems" in {event["type"] for event in items}:
                 break
             await asyncio.sleep(0.02)
-    assert not controller.region.journal.dropped
+    assert not controller.region.event_log.dropped
     assert (await controller.get("/cloudlets/c1"))["agent"]["version"]
 
 

@@ -11,7 +11,7 @@ from controller.core.affected import concerned
 from controller.core.desired import Fabric, desired, tunnels
 from controller.core.intent import Intent
 from controller.core.lookups import LOOKUPS
-from controller.core.persistent_map import Table
+from controller.core.persistent_map import PersistentMap
 from controller.core.rulesets import apply, operations, rule_set
 from controller.wire.desired import Desired, Speaker
 from tests.unit.controller.regions import STEPS, founded, step
@@ -105,7 +105,7 @@ def _plain(found: object) -> object:
     """Tables by their entries, everything else by its parts."""
     return (
         dict(found.items())
-        if isinstance(found, Table)
+        if isinstance(found, PersistentMap)
         else found
         if isinstance(found, tuple)
         else {k: _plain(v) for k, v in vars(found).items()}

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from controller.db.engine import Database
-from controller.db.notify_connection import Line
+from controller.db.notify_connection import NotifyConnection
 from controller.replication import leadership, replicas
 from controller.replication.leadership import Leadership, clock
 from controller.replication.replicas import Replicas
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 from lab.patience import eventually
 from tests.postgres import Cluster
 from tests.unit.controller.conftest import migrate
@@ -22,7 +22,7 @@ from tests.unit.controller.conftest import migrate
 @asynccontextmanager
 async def replica(url: str | None, name: str) -> AsyncIterator[Replicas]:
     database = Database(url or f"sqlite+aiosqlite:///{os.devnull}")
-    one = Replicas(name, "1", database, Line(url, name) if url else None, Bell())
+    one = Replicas(name, "1", database, NotifyConnection(url, name) if url else None, Wakeup())
     task = asyncio.create_task(one.run())
     try:
         yield one

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.core.occupied import Lans, Vteps
-from controller.core.persistent_map import Table
+from controller.core.persistent_map import PersistentMap
 from controller.core.refusals import Refused
 from controller.core.sites import MAX_SITE, MAX_SITE_OF_LONG_ASN, Sites
 from controller.wire.flavours import Flavour
@@ -65,6 +65,6 @@ def test_a_long_as_number_leaves_less_room() -> None:
     assert short.next(Flavour.EVPN, 65000) == MAX_SITE_OF_LONG_ASN + 1
     assert short.next(Flavour.EVPN, 4_200_000_000) == 4096
     assert Sites().but((), {MAX_SITE: "e"}).next(Flavour.EVPN, 65000) == 4096
-    full = Sites(Table(dict.fromkeys(range(4096, 2**16), "e")), (0, MAX_SITE_OF_LONG_ASN))
+    full = Sites(PersistentMap(dict.fromkeys(range(4096, 2**16), "e")), (0, MAX_SITE_OF_LONG_ASN))
     with pytest.raises(Refused, match="all 61440 site numbers of the region are taken"):
         full.next(Flavour.EVPN, 4_200_000_000)

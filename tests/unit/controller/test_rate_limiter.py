@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from controller.core import json_limits, rate_limiter
 from controller.core.json_limits import MAX_DEPTH, unfit
-from controller.core.rate_limiter import Buckets
+from controller.core.rate_limiter import RateLimiter
 
 
 @given(st.floats(0.1, 1000), st.integers(1, 50), st.lists(st.floats(0, 10), max_size=200))
 def test_no_more_than_the_burst_and_the_rate_give(rate: float, burst: int, pauses: list[float]) -> None:
-    kept, now, taken = Buckets(rate, burst), 0.0, 0
+    kept, now, taken = RateLimiter(rate, burst), 0.0, 0
     for pause in pauses:
         now += pause / rate
         wait = kept.take("a", now)
@@ -20,31 +20,31 @@ def test_no_more_than_the_burst_and_the_rate_give(rate: float, burst: int, pause
         assert taken <= burst + now * rate + 1e-3
         if wait:
             assert kept.take("a", now + wait / 2) > 0, "not before the time that was said"
-            assert Buckets(rate, burst).take("a", now) == 0.0
+            assert RateLimiter(rate, burst).take("a", now) == 0.0
     if pauses:
         assert kept.take("a", now + burst / rate) == 0.0
 
 
 def test_what_was_said_is_when_there_is_one() -> None:
-    kept = Buckets(2, 3)
+    kept = RateLimiter(2, 3)
     assert [kept.take("a", 10.0) for _ in range(4)] == [0, 0, 0, 0.5]
     assert kept.take("b", 10.0) == 0.0, "each key has its own"
     assert kept.take("a", 10.5) == 0.0 and kept.take("a", 10.5) > 0
-    assert not any(Buckets(0, 0).take("a", 0.0) for _ in range(1000)), "0 is no limit"
+    assert not any(RateLimiter(0, 0).take("a", 0.0) for _ in range(1000)), "0 is no limit"
 
 
 def test_what_is_charged_is_owed() -> None:
-    kept = Buckets(2, 3)
+    kept = RateLimiter(2, 3)
     kept.charge("a", 10.0, 5)
     assert kept.take("a", 10.0) == 1.5, "five are taken, three were there, and one is asked for"
     assert kept.take("a", 11.5) == 0.0
-    free = Buckets(0, 0)
+    free = RateLimiter(0, 0)
     free.charge("a", 0.0, 1e9)
     assert free.take("a", 0.0) == 0.0
 
 
 def test_full_buckets_are_forgotten() -> None:
-    kept = Buckets(1, 2)
+    kept = RateLimiter(1, 2)
     for number in range(3 * rate_limiter.MANY):
         kept.take(number, number * 0.01)
     assert len(kept) <= rate_limiter.MANY + 1

@@ -1,7 +1,7 @@
 """A session is relied on when it has stood for a while, and nobody's key is changing at its route server."""
 
 from controller.core.session_keys import SessionKeys
-from controller.core.session_stability import PATIENCE, SETTLED, Settling
+from controller.core.session_stability import PATIENCE, SETTLED, SessionStability
 
 SERVERS = ("rs1", "rs2")
 OLD = {"rs1": "k1", "rs2": "k1"}
@@ -10,8 +10,8 @@ BEGUN = SessionKeys("k2", "k2", {"rs1": "k2", "rs2": "k1"}, {"rs2": "k1"})
 BACK = SessionKeys("k2", "k2", {"rs1": "k2", "rs2": "k1"}, {"rs1": "k2", "rs2": "k1"})
 
 
-def looked(*looks: tuple[float, dict[str, SessionKeys]]) -> Settling:
-    settling = Settling()
+def looked(*looks: tuple[float, dict[str, SessionKeys]]) -> SessionStability:
+    settling = SessionStability()
     for now, keys in looks:
         settling.look(keys, now)
     return settling

@@ -11,7 +11,7 @@ import pytest
 from controller.db.engine import Database
 from controller.db.vms import VmRow
 from controller.migration import sightings as work
-from controller.migration.follow_device import Deciding
+from controller.migration.follow_device import FollowDevice
 from controller.wire.desired import gateway_mac
 from lab.patience import eventually
 from tests.unit.controller.conftest import Controller, Start, problem
@@ -232,10 +232,10 @@ async def test_a_decision_that_nobody_heard_is_told_by_the_next_leader(
         await town.until_at("c2-lan")
     told: list[tuple[str, str]] = []
 
-    async def seen(_: Deciding, device: str, endpoint: str) -> None:
+    async def seen(_: FollowDevice, device: str, endpoint: str) -> None:
         told.append((device, endpoint))
 
-    monkeypatch.setattr(Deciding, "seen", seen)
+    monkeypatch.setattr(FollowDevice, "seen", seen)
     async with start(route_server):
         await eventually(lambda: told == [("m1", "c2-lan")])
 

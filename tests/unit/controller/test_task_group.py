@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from controller.runtime.task_group import together
+from controller.runtime.task_group import task_group
 
 
 class Away(Exception):  # noqa: N818 - as those are that it is for
@@ -29,7 +29,7 @@ class Work:
 
 
 async def begun(work: Work, *names: str) -> asyncio.Task[None]:
-    task = asyncio.create_task(together(work.for_ever(), *(work.failing(name) for name in names)))
+    task = asyncio.create_task(task_group(work.for_ever(), *(work.failing(name) for name in names)))
     await asyncio.sleep(0.01)
     return task
 
@@ -60,7 +60,7 @@ async def test_a_cancellation_is_never_lost(turns: int) -> None:
     async def stubborn() -> None:
         while True:
             try:
-                await together(work.for_ever(), work.failing("away"))
+                await task_group(work.for_ever(), work.failing("away"))
             except Away:
                 work.fail.clear()
 
@@ -80,10 +80,10 @@ async def test_one_that_returns_ends_nobody() -> None:
     async def short() -> None:
         there.set()
 
-    task = asyncio.create_task(together(short(), work.for_ever()))
+    task = asyncio.create_task(task_group(short(), work.for_ever()))
     await there.wait()
     await asyncio.sleep(0.01)
     assert not task.done()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    await together(short())
+    await task_group(short())

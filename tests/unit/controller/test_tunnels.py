@@ -53,8 +53,8 @@ async def listed(controller: Controller, **query: Any) -> dict[tuple[str, str], 
 
 
 async def events(controller: Controller) -> list[dict[str, Any]]:
-    journal = controller.region.journal
-    await eventually(lambda: journal._queue.empty() and not journal._batch)
+    event_log = controller.region.event_log
+    await eventually(lambda: event_log._queue.empty() and not event_log._batch)
     kinds = ("tunnel-", "plaintext-")
     return [e for e in (await controller.get("/events", limit=1000))["items"] if e["type"].startswith(kinds)]
 

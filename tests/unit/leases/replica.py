@@ -16,7 +16,7 @@ from controller.db.engine import Database
 from controller.leases.delegations import Delegations
 from controller.leases.devices import know
 from controller.leases.leases import Leases
-from controller.runtime.wakeup import Bell
+from controller.runtime.wakeup import Wakeup
 from controller.wire.delegations import Client, Exchange, Exchanged
 
 T = TypeVar("T")
@@ -32,11 +32,11 @@ class Replica:
         self.start()
 
     def start(self) -> None:
-        bell, self.database = Bell(), Database(self._url)
-        self.leases = Leases(self.database, lambda: self._intent, bell)
+        wakeup, self.database = Wakeup(), Database(self._url)
+        self.leases = Leases(self.database, lambda: self._intent, wakeup)
         self.leases.tell = self._tell
         self.leases.heard = set[str]().union(*(o.leases.heard for o in self._others if o is not self))
-        self.delegations = Delegations(self.database, lambda: self._intent, self.leases, bell, self._clock)
+        self.delegations = Delegations(self.database, lambda: self._intent, self.leases, wakeup, self._clock)
 
     def _tell(self, endpoint: str) -> None:
         for other in self._others:

@@ -23,8 +23,8 @@ from controller.leases import static_hosts as statics_module
 from controller.leases.delegations import Delegations
 from controller.leases.devices import know
 from controller.leases.leases import Leases
-from controller.leases.static_hosts import Statics
-from controller.runtime.wakeup import Bell
+from controller.leases.static_hosts import StaticHosts
+from controller.runtime.wakeup import Wakeup
 from controller.wire.delegations import Client, Exchange, Exchanged
 from controller.wire.flavours import Flavour
 
@@ -86,10 +86,10 @@ class World:
     def open(self) -> None:
         """A controller that has just started."""
         self.database = Database(self.url)
-        bell = Bell()
-        self.leases = Leases(self.database, lambda: self.intent, bell)
-        self.statics = Statics(self.database, lambda: self.intent, bell)
-        self.delegations = Delegations(self.database, lambda: self.intent, self.leases, bell, lambda: self.time)
+        wakeup = Wakeup()
+        self.leases = Leases(self.database, lambda: self.intent, wakeup)
+        self.statics = StaticHosts(self.database, lambda: self.intent, wakeup)
+        self.delegations = Delegations(self.database, lambda: self.intent, self.leases, wakeup, lambda: self.time)
 
     # The agent.
 

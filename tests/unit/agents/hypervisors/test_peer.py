@@ -15,7 +15,7 @@ from agents.hypervisors.qemu import target as uris
 from agents.hypervisors.qemu.peer import check
 from agents.hypervisors.qemu.target import Place
 from agents.moves.acts import carry_out
-from agents.moves.execution_context import Place as Cloudlet
+from agents.moves.execution_context import ExecutionContext as Cloudlet
 from controller.wire.machines import Disk, Machine
 from controller.wire.moves import Act, Figures, Order, Target
 

@@ -3,25 +3,25 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.ipsec.reauthentication import AGAIN, EVERY, FOLLOW, LEAD, LIMIT, PATIENCE, SPREAD, Act, Doubts
+from agents.ipsec.reauthentication import AGAIN, EVERY, FOLLOW, LEAD, LIMIT, PATIENCE, SPREAD, Act, Reauthentication
 
 NEWS = 1000.0
 C2 = "weft-c2"
 ASK, REPLACE, END = [(C2, Act.ASK)], [(C2, Act.REPLACE)], [(C2, Act.END)]
 
 
-def doubted(leads: bool = True) -> Doubts:
-    doubts = Doubts()
+def doubted(leads: bool = True) -> Reauthentication:
+    doubts = Reauthentication()
     doubts.begin({C2: leads}, NEWS)
     return doubts
 
 
-def due(doubts: Doubts, seconds: float, up: bool = True, proving: bool = False) -> list[tuple[str, Act]]:
+def due(doubts: Reauthentication, seconds: float, up: bool = True, proving: bool = False) -> list[tuple[str, Act]]:
     """So many seconds after the news."""
     return list(doubts.due(NEWS + seconds, [C2] * up, [C2] * proving))
 
 
-def watched(doubts: Doubts, begin: float, end: float) -> list[tuple[float, Act]]:
+def watched(doubts: Reauthentication, begin: float, end: float) -> list[tuple[float, Act]]:
     """What is to be done from `begin` to `end`, in seconds after the news, looked at every second; and when."""
     return [(begin + n, act) for n in range(int(end - begin)) for _, act in due(doubts, begin + n)]
 
@@ -94,7 +94,7 @@ def test_news_while_somebody_proves_itself_begin_it_anew() -> None:
 
 @given(st.floats(0, 1, exclude_max=True), st.booleans())
 def test_every_peer_is_asked_every_two_hours_and_by_the_other_end_a_quarter_later(chance: float, leads: bool) -> None:
-    doubts = Doubts(lambda: chance)
+    doubts = Reauthentication(lambda: chance)
     doubts.proved(C2, leads, NEWS)
     at = EVERY * (0.9 + 0.2 * chance + (0 if leads else 0.25))
     assert due(doubts, at - 1) == [] and not doubts.active(NEWS + at - 1)
@@ -105,7 +105,7 @@ def test_every_peer_is_asked_every_two_hours_and_by_the_other_end_a_quarter_late
 
 
 def test_who_cannot_is_asked_again_and_loses_the_tunnel() -> None:
-    doubts = Doubts(lambda: 0.5)
+    doubts = Reauthentication(lambda: 0.5)
     doubts.proved(C2, True, NEWS)
     done = watched(doubts, EVERY - 1, EVERY + PATIENCE + 2)
     assert [act for _, act in done] == [Act.ASK] * int(PATIENCE / AGAIN) + [Act.END]
@@ -114,21 +114,21 @@ def test_who_cannot_is_asked_again_and_loses_the_tunnel() -> None:
 
 @given(st.floats(0, 1, exclude_max=True))
 def test_whose_proof_is_not_known_is_asked_within_minutes(chance: float) -> None:
-    doubts = Doubts(lambda: chance)
+    doubts = Reauthentication(lambda: chance)
     first, *_ = watched(doubts, 0, SPREAD + 2)
     assert first[1] is Act.ASK
 
 
 def test_a_tunnel_that_is_proved_before_it_is_seen_is_not_asked() -> None:
     """News of it come ahead of the look at what there is."""
-    doubts = Doubts(lambda: 0.0)
+    doubts = Reauthentication(lambda: 0.0)
     doubts.proved(C2, True, NEWS)
     assert due(doubts, 0.1, up=False) == [] and watched(doubts, 1, SPREAD) == []
 
 
 def test_what_becomes_due_between_two_looks_is_not_late_by_more() -> None:
     """While nobody is in doubt looks are further apart."""
-    doubts = Doubts(lambda: 0.5)
+    doubts = Reauthentication(lambda: 0.5)
     doubts.proved(C2, True, NEWS)
     due(doubts, EVERY - 4)
     assert due(doubts, EVERY + 1) == ASK

@@ -10,7 +10,7 @@ from agents.hypervisors.found import Driver, Drivers
 from agents.hypervisors.hypervisor import Capabilities, HypervisorError, Site
 from agents.hypervisors.simulated import driver
 from agents.moves import reporter
-from agents.moves.execution_context import Place
+from agents.moves.execution_context import ExecutionContext
 from agents.moves.reporter import Reporter
 from controller.wire.moves import MoveReport
 from controller.wire.platforms import Platform
@@ -52,7 +52,7 @@ async def test_it_is_told_when_it_changes(tmp_path: Path, monkeypatch: pytest.Mo
     hypervisor.platform = platform
     drivers, away = Drivers("c1", tmp_path, {}, []), Away()
     drivers.loaded["simulated"] = Driver("simulated", hypervisor, Capabilities("1"))
-    told = Reporter("c1", away, Place(drivers))
+    told = Reporter("c1", away, ExecutionContext(drivers))
     told.ready()
     work = asyncio.create_task(told.run())
     try:

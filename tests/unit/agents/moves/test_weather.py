@@ -10,7 +10,7 @@ import pytest_asyncio
 from agents.controller.client import ControllerRefused
 from agents.hypervisors.simulated.faults import Kind
 from agents.hypervisors.simulated.machines import Machines
-from agents.moves.execution_context import Place
+from agents.moves.execution_context import ExecutionContext
 from controller.wire.machines import MachineState
 from controller.wire.moves import Act, MoveReport, Order
 from tests.unit.agents.moves.region import WAY, Region, region
@@ -256,11 +256,11 @@ async def test_a_machine_that_does_not_run_is_not_let_in_and_not_run(two: Region
 async def test_an_address_that_is_gone_is_gone_whatever_the_gateway_does(
     two: Region, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def part(place: Place, order: Order) -> None:
+    async def part(place: ExecutionContext, order: Order) -> None:
         raise AttributeError("the gateway")
 
     await two.until("leave")
-    monkeypatch.setattr(Place, "part", part)
+    monkeypatch.setattr(ExecutionContext, "part", part)
     ended = await two.carry("c2", "leave")
     assert ended.state == "done" and "may not have forgotten" in ended.detail
 
@@ -320,12 +320,12 @@ async def test_a_driver_that_has_listed_nothing_since_the_start_is_named(two: Re
 async def test_nobody_waits_for_a_driver_while_the_machine_is_paused(
     two: Region, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def never(place: Place) -> list[MachineState]:
+    async def never(place: ExecutionContext) -> list[MachineState]:
         await asyncio.Event().wait()
         return []
 
     await two.until("switchover")
-    monkeypatch.setattr(Place, "machines", never)
+    monkeypatch.setattr(ExecutionContext, "machines", never)
     assert (await two.carry("c1", "switchover")).state == "done"
 
 
