@@ -22,7 +22,7 @@ from controller.wire.desired import Desired, Endpoint, Speaker
 from controller.wire.flavours import Flavour
 from lab.patience import eventually
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
-from tests.unit.agents.frr.test_config import GOLDEN
+from tests.unit.agents.bgp.frr.test_config import GOLDEN
 
 pytestmark = pytest.mark.lab
 

@@ -25,7 +25,7 @@ from agents.dhcp.v4.decision import (
 from agents.dhcp.v4.message import Kind, Message, Option, decode, encode
 from agents.dhcp.v4.settings import Lan
 from controller.wire.leases import LeaseGrant
-from tests.unit.agents.dhcp.test_message import messages
+from tests.unit.agents.dhcp.v4.test_message import messages
 
 LAN = Lan(IPv4Address("10.1.0.1"), IPv4Network("10.1.0.0/24"), 1450)
 MAC = bytes.fromhex("02005e000001")

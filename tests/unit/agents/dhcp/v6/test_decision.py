@@ -11,7 +11,7 @@ from agents.dhcp.v6.decision import Answer, Ask, Declined, GiveBack, Ignore, Lan
 from agents.dhcp.v6.message import Association, Kind, Lifetimes, Message, Option, Status
 from controller.wire.host_settings import HostSettings
 from controller.wire.leases import LeaseGrant
-from tests.unit.agents.dhcp6.test_message import messages
+from tests.unit.agents.dhcp.v6.test_message import messages
 
 SERVER, CLIENT = b"\0\3\0\1server", b"\0\4client"
 LAN = Lan(SERVER, IPv4Network("10.1.0.0/24"), IPv6Network("2001:db8:1::/64"))
