@@ -153,8 +153,8 @@ bench-leases: build ## leases a second, 1 and 2 controllers over PostgreSQL, sim
 
 .PHONY: bench-routeserver
 bench-routeserver: $(BIN)/weft-routeserver $(BIN)/gobgpd ## side by side with BIRD, FRR and gobgpd; docs/routeserver.md; BENCH=--quick for five minutes, all of it takes half an hour
-	@./routeserver/bench/setup
-	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./bench
+	@./routeserver/cmd/bench/setup
+	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./cmd/bench
 	$(BIN)/bench-routeserver $(BENCH) -output $(B)/bench-routeserver.json -page docs/routeserver.md
 
 .PHONY: bench-routeserver-against
@@ -163,7 +163,7 @@ bench-routeserver-against: $(BIN)/weft-routeserver ## this route server beside a
 	@echo "== the route server of $(COMMIT)"
 	@rm -rf $(B)/before && mkdir -p $(B)/before && git archive "$(COMMIT)" routeserver | tar -x -C $(B)/before
 	@cd $(B)/before/routeserver && go build -trimpath -o $(abspath $(BIN)/weft-routeserver-before) ./cmd/weft-routeserver
-	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./bench
+	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./cmd/bench
 	$(BIN)/bench-routeserver -before $(BIN)/weft-routeserver-before -revisions "$(COMMIT)..$$(git rev-parse --short HEAD)" -sizes 1000/100000/10/evpn,1000/1000/10 $(BENCH) -output $(B)/bench-routeserver-against.json -page docs/routeserver-against.md
 
 .PHONY: simulate
@@ -186,12 +186,12 @@ fresh: ## both commands in a bare Debian root of their own; RELEASE=bookworm|tri
 
 .PHONY: soak
 soak: $(BIN)/weft-routeserver ## one route server under churn, memory flat and no route astray; docs/soak.md; MINUTES=30
-	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/soak) ./soak
+	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/soak) ./cmd/soak
 	$(BIN)/soak -minutes $(or $(MINUTES),30) -output $(B)/soak.json -page docs/soak.md
 
 .PHONY: siege
 siege: build ## a region besieged by strangers, a hostile PE, agent and device at once, MINUTES=10; nobody else may notice; docs/siege.md
-	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/hostile-pe) ./hostile
+	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/hostile-pe) ./cmd/hostile-pe
 	$(PY) -m lab.siege --minutes $(or $(MINUTES),10) $(SIEGE) --output $(B)/siege.json --document docs/siege.md
 
 clean: ## removes build/ (after lab-down)

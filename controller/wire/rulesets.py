@@ -1,6 +1,6 @@
 """The rule set and its changes, as the route server's control API takes them (`routeserver/README.md`, Control API).
 
-The Go counterpart is `routeserver/ruleset`; `tests/unit/wire` holds golden JSON that both sides read.
+The Go counterpart is `routeserver/internal/ruleset`; `tests/unit/wire` holds golden JSON that both sides read.
 """
 
 from typing import Annotated, Literal

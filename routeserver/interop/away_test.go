@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"weft/routeserver/ruleset"
+	"weft/routeserver/internal/ruleset"
 )
 
 // TestALeaveWhileTheRouteServerIsAway: a PE that helps a restarting route server keeps the routes it had from it. What a

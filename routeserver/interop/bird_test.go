@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 // bird is BIRD 2. To know about it: it takes a VPNv6 route for withdrawn whose next hop is an IPv4 address mapped into

@@ -15,8 +15,8 @@ import (
 
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 
-	"weft/routeserver/petest"
-	"weft/routeserver/ruleset"
+	"weft/routeserver/internal/petest"
+	"weft/routeserver/internal/ruleset"
 )
 
 // pmbmpd is pmacct's BMP collector, which writes every message that it understands into a file.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 // TestCapabilities: all daemons in one VPNv4 pool, with unlike capabilities and transports. None of it makes a difference to what

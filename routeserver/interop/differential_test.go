@@ -13,8 +13,8 @@ import (
 
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 
-	"weft/routeserver/petest"
-	"weft/routeserver/ruleset"
+	"weft/routeserver/internal/petest"
+	"weft/routeserver/internal/ruleset"
 )
 
 var differentialSeed = flag.Uint64("seed", 1, "`seed` of TestDifferential")

@@ -11,8 +11,8 @@ import (
 	"github.com/osrg/gobgp/v4/api"
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 
-	"weft/routeserver/ruleset"
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/ruleset"
+	"weft/routeserver/internal/wire"
 )
 
 // farAS is behind PEs without four-octet AS numbers, which their AS_PATH cannot say.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 // event is a line of what ExaBGP says: a message from the route server, or a change of the session's state.

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 // exabgp is ExaBGP 4.2. It has no table that could be asked: a process of its own (a pipe here) is told of every message

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 func (f *frrPE) learned(family wire.Family) table {

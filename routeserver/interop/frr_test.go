@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 // frr is FRR's bgpd and a zebra, without which bgpd 10 refuses every OPEN with an IPv6 family. `network … rd … label`

@@ -11,7 +11,7 @@ import (
 	"github.com/osrg/gobgp/v4/api"
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 // path announces or withdraws a route.

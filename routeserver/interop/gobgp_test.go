@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 // gobgp is the PE speaker of Weft's own agents. To know about it: it keeps nothing over a restart, so that everything is

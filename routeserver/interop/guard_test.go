@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"weft/routeserver/poisons"
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/poisons"
+	"weft/routeserver/internal/wire"
 )
 
 // TestGuard: the route server holds back what a real daemon does not bear. A PE announces each well-formed poison of the

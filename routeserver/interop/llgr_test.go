@@ -14,8 +14,8 @@ import (
 	"github.com/osrg/gobgp/v4/api"
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 
-	"weft/routeserver/ruleset"
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/ruleset"
+	"weft/routeserver/internal/wire"
 )
 
 // longTime is for how many seconds PEs ask others to keep their routes after the restart time.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 // TestMatrix: every daemon in every family that it has, all at once in one session each, whoever opens the connection.

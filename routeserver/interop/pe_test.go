@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 // speaker is somebody else's BGP daemon, and what it can do as a PE.

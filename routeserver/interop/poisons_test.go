@@ -11,9 +11,9 @@ import (
 
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 
-	"weft/routeserver/petest"
-	"weft/routeserver/poisons"
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/petest"
+	"weft/routeserver/internal/poisons"
+	"weft/routeserver/internal/wire"
 )
 
 // poisoner is a PE that announces the corpus of poisons to a region of other people's daemons.

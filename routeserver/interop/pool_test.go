@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"weft/routeserver/ruleset"
+	"weft/routeserver/internal/ruleset"
 )
 
 // byHand is all that a person configures at a plain FRR: its session and one site route target. PE and VNI are its own.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"weft/routeserver/ruleset"
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/ruleset"
+	"weft/routeserver/internal/wire"
 )
 
 // region is a route server and PEs in a network namespace, everyone at an address of his own and at port 179. (Not in

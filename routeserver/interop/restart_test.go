@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 const restartTime = 30 // seconds for which PEs ask the route server to keep their routes

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 // route is what a PE announces, told by numbers: the site, from which its route target and RD come (65000:site), and

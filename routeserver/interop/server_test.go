@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"weft/routeserver/engine"
-	"weft/routeserver/ruleset"
+	"weft/routeserver/internal/engine"
+	"weft/routeserver/internal/ruleset"
 )
 
 const token = "interop"

@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"weft/routeserver/session"
+	"weft/routeserver/internal/session"
 )
 
 // rekey reads the password file again at every SIGHUP, until the context ends. A file with a mistake changes nothing.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"weft/routeserver/session"
+	"weft/routeserver/internal/session"
 )
 
 // lines is a log that can be read while it is written.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 // longLived reads --long-lived-stale-time: one time for all families, or some families with a time for each.

@@ -18,13 +18,13 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"weft/routeserver/bmp"
-	"weft/routeserver/connections"
-	"weft/routeserver/control"
-	"weft/routeserver/engine"
-	"weft/routeserver/ruleset"
-	"weft/routeserver/session"
-	"weft/routeserver/twin"
+	"weft/routeserver/internal/bmp"
+	"weft/routeserver/internal/connections"
+	"weft/routeserver/internal/control"
+	"weft/routeserver/internal/engine"
+	"weft/routeserver/internal/ruleset"
+	"weft/routeserver/internal/session"
+	"weft/routeserver/internal/twin"
 )
 
 // version is set by the linker where a release is made.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/wire"
 )
 
 func free(t *testing.T) string {

@@ -16,11 +16,11 @@ import (
 	"strings"
 	"time"
 
-	"weft/routeserver/bmp"
-	"weft/routeserver/engine"
-	"weft/routeserver/identity"
-	"weft/routeserver/session"
-	"weft/routeserver/wire"
+	"weft/routeserver/internal/bmp"
+	"weft/routeserver/internal/engine"
+	"weft/routeserver/internal/identity"
+	"weft/routeserver/internal/session"
+	"weft/routeserver/internal/wire"
 )
 
 // toldFile keeps the keys that the controller has told, in the state directory.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"weft/routeserver/ruleset"
+	"weft/routeserver/internal/ruleset"
 )
 
 // rules is a rule set without anybody in it.

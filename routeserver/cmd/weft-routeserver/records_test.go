@@ -16,7 +16,7 @@ import (
 
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 
-	"weft/routeserver/petest"
+	"weft/routeserver/internal/petest"
 )
 
 // hostile texts would be a line of their own, or another value in one, or are what a terminal obeys. Most have no space,

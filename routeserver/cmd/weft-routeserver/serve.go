@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"weft/routeserver/engine"
-	"weft/routeserver/session"
+	"weft/routeserver/internal/engine"
+	"weft/routeserver/internal/session"
 )
 
 // serve opens BGP once the rule set may be served, and keeps it open until the context ends, or for as long as the lease

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"weft/routeserver/bmp"
+	"weft/routeserver/internal/bmp"
 )
 
 // tell keeps BMP stations told until the function that it gives is called, which waits for their last words.

@@ -128,7 +128,7 @@ def test_passwords_differ_by_cloudlet_server_and_key() -> None:
 
 
 def test_the_digest_is_that_of_route_servers() -> None:
-    """routeserver/control/keys_test.go has the same."""
+    """routeserver/internal/control/keys_test.go has the same."""
     text = "127.0.77.11 md5 eins\n127.0.77.12 md5 zwei\n"
     import hashlib
 

@@ -1,0 +1,33 @@
+package control
+
+import (
+	"fmt"
+	"net/http"
+
+	"weft/routeserver/internal/session"
+)
+
+// reset ends a peer's session, with a word to the people at the other end.
+func (s *Server) reset(w http.ResponseWriter, r *http.Request) {
+	peer := r.PathValue("peer")
+	if _, known := s.Engine.Set().Peer(peer); !known {
+		fail(w, http.StatusNotFound, "not-found", "", fmt.Sprintf("there is no peer %q", peer))
+		return
+	}
+	var request struct {
+		Text string `json:"text"`
+	}
+	if !s.readOptional(w, r, &request, "text", "why") {
+		return
+	}
+	if err := session.CheckText(request.Text); err != nil {
+		fail(w, http.StatusBadRequest, "invalid", "text", "text: "+err.Error())
+		return
+	}
+	was := s.Sessions.Reset(peer, request.Text)
+	if was == session.Idle || was == session.Active {
+		fail(w, http.StatusConflict, "no-session", "", fmt.Sprintf("there is no session with %q", peer))
+		return
+	}
+	reply(w, http.StatusOK, map[string]string{"peer": peer, "was": was})
+}

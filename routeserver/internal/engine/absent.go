@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"weft/routeserver/internal/out"
+	"weft/routeserver/internal/rib"
+)
+
+// announceGuarded is announce for a peer with routes that it does not bear, or may not. An older version of such a route that
+// the peer has is withdrawn.
+func (e *Engine) announceGuarded(t *transaction, p *Peer, b *out.Batch, targets string, known bool) {
+	g := p.guard
+	var has, lacks, loses []string // NLRIs that it has in another form, does not have, and is to have no more
+	for _, nlri := range b.NLRIs {
+		id := routeName{b.Family, b.Family.Identity(nlri)}
+		_, absent := g.absent[id]
+		if d, blocked := e.blocked(p, b, nlri); blocked {
+			g.absent[id] = absence{d, now()}
+			if t != nil {
+				t.held[p.Name]++
+			}
+			if known && !absent {
+				loses = append(loses, nlri)
+			}
+			continue
+		}
+		delete(g.absent, id)
+		if known && !absent {
+			has = append(has, nlri)
+		} else {
+			lacks = append(lacks, nlri)
+		}
+	}
+	if len(loses) > 0 {
+		e.sendWithdrawal(t, p, out.Withdraw(b.Family, loses))
+	}
+	e.sendApart(t, p, part(b, has), targets, true)
+	e.sendApart(t, p, part(b, lacks), targets, false)
+}
+
+func (e *Engine) blocked(p *Peer, b *out.Batch, nlri string) (d digest, blocked bool) {
+	g := p.guard
+	if _, named := g.names[routeName{b.Family, nlri}]; !named {
+		return d, false
+	}
+	d, ok := digestOf(p, b, nlri)
+	return d, ok && g.blocks(d)
+}
+
+// part is a batch of some of the routes of another, and that one if it is all.
+func part(b *out.Batch, nlris []string) *out.Batch {
+	if len(nlris) == len(b.NLRIs) {
+		return b
+	}
+	return out.Announce(b.Family, b.Attributes, b.Reflection, nlris)
+}
+
+// sendApart announces routes in one message each, if the peer does not bear several in one.
+func (e *Engine) sendApart(t *transaction, p *Peer, b *out.Batch, targets string, known bool) {
+	switch {
+	case len(b.NLRIs) == 0:
+	case len(b.NLRIs) > 1 && !p.guard.apart[b.Family].IsZero():
+		for _, nlri := range b.NLRIs {
+			e.sendAnnouncement(t, p, part(b, []string{nlri}), targets, known)
+		}
+	default:
+		e.sendAnnouncement(t, p, b, targets, known)
+	}
+}
+
+// withdrawGuarded is withdraw for such a peer: what it was not sent is not withdrawn, since it may not bear that either.
+func (e *Engine) withdrawGuarded(t *transaction, p *Peer, b *out.Batch) {
+	var has []string
+	for _, nlri := range b.NLRIs {
+		id := routeName{b.Family, b.Family.Identity(nlri)}
+		if _, absent := p.guard.absent[id]; absent {
+			delete(p.guard.absent, id)
+		} else {
+			has = append(has, nlri)
+		}
+	}
+	switch len(has) {
+	case 0:
+	case len(b.NLRIs):
+		e.sendWithdrawal(t, p, b)
+	default:
+		e.sendWithdrawal(t, p, out.Withdraw(b.Family, has))
+	}
+}
+
+// offer sends a peer a route by itself that was held back, if it is still to have it.
+func (e *Engine) offer(p *Peer, s routeName) {
+	r := e.table.Owner(s.family, s.family.Key(s.nlri))
+	if r == nil || r.NLRI != s.nlri || r.Group.Endpoint == "" {
+		return
+	}
+	if sent, ok := r.Group.SentTo(p.Name); ok && sent.Has(s.nlri) {
+		p.guard.offered(s)
+		e.announce(nil, p.Name, out.Announce(s.family, r.Group.Attributes, e.reflection(r.Group.Peer), []string{s.nlri}), sent.Targets, false)
+		e.tell(SentTo, r.Group, []string{s.nlri}, p.Name, sent.Targets)
+	}
+}
+
+// heldBack says why a peer was not sent a route that it would have been sent; nil: it was.
+func (e *Engine) heldBack(p *Peer, g *rib.Group, nlri string) *HeldBack {
+	if p.guard == nil || len(p.guard.absent) == 0 {
+		return nil
+	}
+	w, held := p.guard.absent[routeName{g.Family, g.Family.Identity(nlri)}]
+	if !held {
+		return nil
+	}
+	if v := p.guard.verdicts[w.digest]; p.guard.verdictOn(w.digest) == Poison {
+		return &HeldBack{Verdict: Poison, Why: v.why, Since: v.since, Until: v.until}
+	}
+	return &HeldBack{Verdict: Suspected, Why: p.guard.why, Since: w.since}
+}
+
+// split parts a group's NLRIs into those that a peer was sent and those that are held back from it.
+func (e *Engine) split(p *Peer, g *rib.Group, nlris []string) (sent, held []string) {
+	if p == nil || p.guard == nil || len(p.guard.absent) == 0 {
+		return nlris, nil
+	}
+	for _, nlri := range nlris {
+		if e.heldBack(p, g, nlri) == nil {
+			sent = append(sent, nlri)
+		} else {
+			held = append(held, nlri)
+		}
+	}
+	return sent, held
+}
+
+// foresee counts what a peer would be sent of some of a group's routes.
+func (e *Engine) foresee(t *transaction, peer string, g *rib.Group, nlris []string) {
+	p := e.peers[peer]
+	if p == nil || p.guard == nil {
+		count(t.announced, peer, len(nlris))
+		return
+	}
+	b := g.Whole(e.reflection(g.Peer))
+	for _, nlri := range nlris {
+		if _, blocked := e.blocked(p, b, nlri); blocked {
+			t.held[peer]++
+		} else {
+			t.announced[peer]++
+		}
+	}
+}
+
+// foreseeWithdrawal counts what would be withdrawn from a peer of some of a group's routes.
+func (e *Engine) foreseeWithdrawal(t *transaction, peer string, g *rib.Group, nlris []string) {
+	sent, _ := e.split(e.peers[peer], g, nlris)
+	count(t.withdrawn, peer, len(sent))
+}

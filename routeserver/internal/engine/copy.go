@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+
+	"weft/routeserver/internal/out"
+	"weft/routeserver/internal/rib"
+	"weft/routeserver/internal/wire"
+)
+
+// copyStep bounds what is copied from the table at once, in entries and in routes: a fraction of a millisecond.
+const copyStep = 4096
+
+// copyJob is a peer whose routes are to be copied: its Adj-RIB-In, and what others were sent of it.
+type copyJob struct {
+	peer   string
+	inOnly bool
+}
+
+// Copy is to be called when there is nothing to take and the feed is behind. It appends some more of the routes that are in the table to a feed, and after the last ones the End-of-RIB markers.
+// What changes meanwhile is in the feed as well, in the right order.
+func (e *Engine) Copy(f *Feed) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(f.routes) == 0 && len(f.groups) == 0 && !e.nextJob(f) {
+		f.behind.Store(false)
+		return
+	}
+	for room := copyStep; room > 0 && len(f.routes) > 0; {
+		room -= e.copyIn(f)
+	}
+	for room := copyStep; room > 0 && len(f.routes) == 0 && len(f.groups) > 0; {
+		room -= e.copyOut(f)
+	}
+}
+
+func (e *Engine) nextJob(f *Feed) bool {
+	if len(f.jobs) == 0 {
+		if !f.whole {
+			f.whole = true
+			e.mark(f)
+		}
+		return false
+	}
+	job := f.jobs[0]
+	f.jobs = f.jobs[1:]
+	in := e.table.Ins()[job.peer]
+	if in == nil {
+		return true
+	}
+	groups := in.Groups()
+	if e.peers[job.peer] != nil {
+		f.routes = make([]*rib.Route, 0, in.Len())
+		for _, g := range groups {
+			f.routes = append(f.routes, g.Routes()...)
+		}
+	}
+	if !job.inOnly {
+		f.groups = groups
+	}
+	return true
+}
+
+// copyIn copies the next routes of one peer with the same attributes, and says how many were looked at. Routes that have
+// moved to another group are what they are now; those that are gone have no group.
+func (e *Engine) copyIn(f *Feed) int {
+	g, n := f.routes[0].Group, 1
+	for n < len(f.routes) && n < copyStep && f.routes[n].Group == g {
+		n++
+	}
+	routes := f.routes[:n]
+	f.routes = f.routes[n:]
+	if g == nil || e.peers[g.Peer] == nil {
+		return n
+	}
+	nlris := make([]string, n)
+	at := routes[0].Received
+	for i, r := range routes {
+		nlris[i] = r.NLRI
+		if r.Received != at {
+			at = 0
+		}
+	}
+	f.append(Entry{
+		Kind: RoutesIn, Peer: e.peers[g.Peer], Batch: out.Announce(g.Family, g.Attributes, wire.Reflection{}, nlris),
+		Targets: g.Attributes.RTs, At: at,
+	})
+	return n
+}
+
+// copyOut copies what all recipients were sent of the next group, and says how many there are.
+func (e *Engine) copyOut(f *Feed) int {
+	g := f.groups[0]
+	f.groups = f.groups[1:]
+	if g.Len() == 0 || len(g.Out) == 0 {
+		return 1
+	}
+	b := g.Whole(e.reflection(g.Peer))
+	first, last := g.Routes()[0].Received, int64(0)
+	for _, r := range g.Routes() {
+		first, last = min(first, r.Received), max(last, r.Received)
+	}
+	for _, s := range g.Out {
+		p := e.peers[s.Peer]
+		if p == nil {
+			continue
+		}
+		at := s.At.UnixNano()
+		if last > at {
+			at = 0
+			if first == last {
+				at = last
+			}
+		}
+		sent, _ := rib.Part(b.NLRIs, s.Room)
+		if p.guard != nil {
+			sent, _ = e.split(p, g, sent)
+		}
+		if len(sent) > 0 {
+			f.append(Entry{Kind: RoutesOut, Peer: p, Batch: part(b, sent), Targets: s.Targets, At: at})
+		}
+	}
+	return len(g.Out)
+}
+
+// mark says that all tables were copied.
+func (e *Engine) mark(f *Feed) {
+	at := now().UnixNano()
+	for _, name := range slices.Sorted(maps.Keys(e.peers)) {
+		for family := range wire.Families {
+			if p := e.peers[name]; p.Families[family] && family != wire.RTC {
+				f.append(Entry{Kind: MarkerIn, Peer: p, Family: family, At: at})
+				f.append(Entry{Kind: MarkerOut, Peer: p, Family: family, At: at})
+			}
+		}
+	}
+}

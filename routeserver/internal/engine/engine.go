@@ -1,0 +1,185 @@
+// Package engine is the route server itself: it judges what peers announce, decides who gets it with which route targets,
+// and applies changes of the rule set as transactions.
+//
+// Everything happens under one lock, one thing at a time. The work under it is in proportion to the routes and peers
+// concerned; encoding and writing are done elsewhere (package out).
+package engine
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"weft/routeserver/internal/out"
+	"weft/routeserver/internal/rib"
+	"weft/routeserver/internal/ruleset"
+	"weft/routeserver/internal/wire"
+)
+
+// Config is what does not change while a route server runs.
+type Config struct {
+	// MembershipWait is how long a peer that constrains routes may take to say which ones it wants; 0: the default.
+	MembershipWait time.Duration
+	// ReceiptWait is how long a receipt waits for peers that are behind; 0: the default.
+	ReceiptWait time.Duration
+
+	Name      string
+	ASN       uint32
+	RouterID  [4]byte
+	ClusterID [4]byte
+	MaxRoutes int           // that one peer may announce; 0: no bound
+	MaxBytes  int           // of memory that one peer's routes may take; 0: no bound
+	LimitHold time.Duration // how long an endpoint over its limit stays in quarantine at least
+	StaleTime time.Duration // how long the routes of a peer that restarts are kept at most; 0: they are not
+
+	// Settle is how long a peer may take to end its session for what it was sent; 0: there is no poison-route guard.
+	Settle time.Duration
+	// HoldBack is how long a route is held back from a peer that ended its session for it.
+	HoldBack time.Duration
+
+	// LongLived is how long routes of a family are kept after that at most, as the least preferred; 0: they are not.
+	LongLived [wire.Families]time.Duration
+}
+
+// Engine is the route server's state.
+type Engine struct {
+	Config
+	Events *Log
+
+	mu        sync.Mutex
+	set       *ruleset.Set
+	loaded    bool      // there is a rule set
+	confirmed bool      // by the controller, since the start, or by a twin that is in touch with it
+	spoken    time.Time // when the controller last said which rule set is in force
+	vouched   time.Time // that, or when the twin last had the same generation
+	store     *ruleset.Store
+	trial     *trial // nil: the rule set in force is there to stay
+	table     *rib.Table
+	peers     map[string]*Peer  // those with an established session
+	lost      map[string]*lost  // those whose session was lost and whose routes are kept
+	guards    map[string]*guard // of peers with routes that they do not bear
+	resumed   bool              // the rule set is from before the start
+	deferral  *deferral         // while we restart
+	parted    map[string]bool   // peers that lost access to something since we started, until the restart is over
+	history   *history
+	past      ruleset.History
+	watchers  map[*Watcher]struct{}
+	feeds     []*Feed
+	tallies   map[string]*Tally
+	holds     map[string]*hold // of endpoints over their limit
+	durations durations
+	counters  Counters
+	onChange  func(set *ruleset.Set, peers []string)
+	changed   chan struct{} // closed and replaced when loaded or confirmed changes
+}
+
+// Counters are totals since the start.
+type Counters struct {
+	Updates, Announced, Withdrawn uint64 // received, in routes
+	Malformed, Loops, Ignored     uint64 // treat-as-withdraw, looped, not for us
+	Changes, Replacements         uint64
+	SentAnnounced, SentWithdrawn  uint64 // handed to queues, in routes
+}
+
+// Peer is the engine's side of an established session.
+type Peer struct {
+	membership *membership // nil: it does not constrain routes
+
+	Name     string
+	ID       [4]byte // BGP identifier
+	Families [wire.Families]bool
+	Queue    *out.Queue
+	Since    time.Time
+	kept     [wire.Families]*kept // after its restart, until the End-of-RIB marker
+	since    time.Time            // when those began to be stale
+	until    time.Time            // bounds the wait for the marker
+	patience *time.Timer          // ends it
+	config   ruleset.Peer
+	restart  wire.Restart
+	tally    *Tally
+	guard    *guard // nil: it bears all that it is sent
+	extended bool   // it takes extended messages (RFC 8654)
+
+	renewed    [wire.Families]map[string]struct{} // keys announced since the peer's enhanced refresh began; nil: there is none
+	refreshing [wire.Families]refreshing
+	near       [2]bool // its routes, their bytes have come near to what it may have
+
+	Opening Opening // does not change
+	Ending  Ending  // to be set before Down and Lose
+}
+
+// Config is the peer as it was in the rule set when its session began.
+func (p *Peer) Config() ruleset.Peer { return p.config }
+
+// New makes an engine over a store and loads the rule set that is there. onChange is called with every new rule set
+// and the peers whose sessions it concerns.
+func New(c Config, store *ruleset.Store, onChange func(set *ruleset.Set, peers []string)) (*Engine, error) {
+	e := &Engine{
+		Config: c, Events: NewLog(), watchers: map[*Watcher]struct{}{}, set: ruleset.Empty(), store: store, table: rib.NewTable(),
+		peers: map[string]*Peer{}, lost: map[string]*lost{}, guards: map[string]*guard{}, history: newHistory(), tallies: map[string]*Tally{}, holds: map[string]*hold{}, onChange: onChange, changed: make(chan struct{}),
+	}
+	set, err := store.Load()
+	if err != nil {
+		return nil, err
+	}
+	if set != nil {
+		e.set, e.loaded, e.resumed = set, true, true
+		e.limits(set.Endpoints())
+		if err := e.loadTrial(); err != nil {
+			return nil, err
+		}
+		e.past.Add(e.set)
+	}
+	return e, nil
+}
+
+// Generation is the rule set's, and whether there is one and the controller has confirmed it.
+func (e *Engine) Generation() (generation uint64, loaded, confirmed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.set.Generation, e.loaded, e.confirmed
+}
+
+// Changed is closed when what Generation says has changed.
+func (e *Engine) Changed() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.changed
+}
+
+func (e *Engine) signal() {
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// Set is the rule set in force.
+func (e *Engine) Set() *ruleset.Set {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.set
+}
+
+// PeerAt finds the peer that sessions from an address belong to.
+func (e *Engine) PeerAt(address netip.Addr) (ruleset.Peer, bool) { return e.Set().PeerAt(address) }
+
+// Counters are the totals.
+func (e *Engine) Counters() Counters {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.counters
+}
+
+// reflection is what we add to the routes of a peer that has a session, or had one and is waited for.
+func (e *Engine) reflection(peer string) wire.Reflection {
+	r := wire.Reflection{ASN: e.ASN}
+	config, id := ruleset.Peer{}, [4]byte{}
+	if p := e.peers[peer]; p != nil {
+		config, id = p.config, p.ID
+	} else if l := e.lost[peer]; l != nil {
+		config, id = l.config, l.id
+	}
+	if config.ASN == e.ASN {
+		r.Originator, r.Cluster = string(id[:]), string(e.ClusterID[:])
+	}
+	return r
+}

@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"weft/routeserver/internal/rib"
+	"weft/routeserver/internal/ruleset"
+	"weft/routeserver/internal/wire"
+)
+
+// lost is a peer whose session was lost and whose routes are kept until it is back or the time is over (RFC 4724 section
+// 4.2). They stay in the table, so that changes of the rule set withdraw them as any others.
+type lost struct {
+	config ruleset.Peer
+	id     [4]byte
+	since  time.Time // when routes that are still stale began to be
+	until  time.Time // the end of the restart time
+	timer  *time.Timer
+	kept   [wire.Families]*kept
+}
+
+// Lose says that a peer's session was lost in a way that graceful restart covers: the connection broke, or ended with a
+// NOTIFICATION that both sides take for that (RFC 8538). If the peer restarts gracefully, its routes are kept as stale and
+// still sent. complete says that the peer had been sent everything that was decided.
+func (e *Engine) Lose(p *Peer, why string) (complete bool) { return e.down(p, why, true) }
+
+// patience is how long routes are kept for a peer that announced this, before they are long-lived.
+func (e *Engine) patience(r wire.Restart) time.Duration {
+	if !r.Offered {
+		return 0
+	}
+	return min(time.Duration(r.Seconds)*time.Second, e.StaleTime)
+}
+
+// keep marks the routes of a peer without a session stale, and withdraws those that are not to be kept. It says how many
+// are.
+func (e *Engine) keep(p *Peer, graceful bool) int {
+	in := e.table.In(p.Name)
+	l := &lost{config: p.config, id: p.ID, since: now()}
+	for f := range wire.Families {
+		if old := p.kept[f]; old != nil {
+			old.stop()
+			if e.outlasts(p, f) {
+				l.since = p.since
+			}
+		}
+		if graceful {
+			l.kept[f] = e.retain(p, in, f)
+		}
+	}
+	e.lost[p.Name] = l // before anything is encoded: it knows the originator
+	m := mover{e: e}
+	for f := range wire.Families {
+		for key, r := range in.Routes(f) {
+			if l.kept[f] == nil || l.kept[f].routes[key] != r {
+				e.drop(&m, in, f, key, r)
+			}
+		}
+	}
+	m.flush()
+	wait := min(e.patience(p.restart), l.since.Add(e.StaleTime).Sub(now()))
+	for f := range wire.Families {
+		switch k := l.kept[f]; {
+		case k == nil:
+		case k.longLived(), wait <= 0, !p.restart.Families[f]: // RFC 9494 section 4.2: for that family, the restart time is zero
+			e.prolong(p.Name, l, f)
+		case l.timer == nil:
+			l.until = now().Add(wait)
+			l.timer = time.AfterFunc(wait, func() { e.Expire(p.Name, l.until) })
+		}
+	}
+	e.settleLost(p.Name, l)
+	return l.count()
+}
+
+// retain finds what is to be kept of one family.
+func (e *Engine) retain(p *Peer, in *rib.In, f wire.Family) *kept {
+	k := &kept{routes: map[string]*rib.Route{}, term: e.term(p.restart, f)}
+	if !p.Families[f] || k.term == 0 && !(p.restart.Families[f] && e.patience(p.restart) > 0) {
+		return nil
+	}
+	old := p.kept[f]
+	if old != nil && old.longLived() {
+		if k.until = old.until; !now().Before(k.until) {
+			return nil // the time was over before the peer was through: what it did announce again goes as well
+		}
+	}
+	outlasts := e.outlasts(p, f)
+	for key, r := range in.Routes(f) {
+		if r.Group.Attributes.Loop {
+			continue // it never gets anywhere
+		}
+		if outlasts || old == nil || old.routes[key] != r {
+			k.routes[key] = r
+		}
+	}
+	if len(k.routes) == 0 {
+		return nil
+	}
+	return k
+}
+
+// outlasts says whether routes that were stale when a peer came back stay if it is lost once more: until their own time is
+// over, by RFC 8538 section 4.1 and RFC 9494 section 4.2. Else they go (RFC 4724 section 4.2).
+func (e *Engine) outlasts(p *Peer, f wire.Family) bool {
+	return p.restart.Notification || e.term(p.restart, f) > 0
+}
+
+func (l *lost) count() (n int) {
+	for _, k := range l.kept {
+		if k != nil {
+			n += len(k.routes)
+		}
+	}
+	return n
+}
+
+// settleLost forgets a lost peer of which nothing is kept any more.
+func (e *Engine) settleLost(peer string, l *lost) {
+	for f, k := range l.kept {
+		if k != nil && len(k.routes) == 0 {
+			k.stop()
+			l.kept[f] = nil
+		}
+	}
+	if l.kept == [wire.Families]*kept{} {
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+		delete(e.lost, peer)
+		e.table.Forget(peer)
+	}
+}
+
+// Expire ends the restart time of a peer that is not back by the time that it had: its stale routes are withdrawn, but for
+// those that may be long-lived.
+func (e *Engine) Expire(peer string, until time.Time) {
+	e.mu.Lock()
+	defer e.unlock()
+	l := e.lost[peer]
+	if l == nil || !l.until.Equal(until) {
+		return
+	}
+	gone := 0
+	for f := range wire.Families {
+		switch k := l.kept[f]; {
+		case k == nil || k.longLived():
+		case k.term > 0:
+			e.prolong(peer, l, f)
+		default:
+			gone += len(k.routes)
+			e.sweep(nil, peer, f, k.routes)
+		}
+	}
+	e.settleLost(peer, l)
+	if gone > 0 {
+		e.Events.AddOften("stale", peer, "", fmt.Sprintf("%s is not back in time; its routes (%d) are withdrawn", peer, gone))
+	}
+}
+
+// giveUp withdraws all routes of a peer without a session.
+func (e *Engine) giveUp(t *transaction, peer string) {
+	l := e.lost[peer]
+	for f, k := range l.kept {
+		if k != nil {
+			e.sweep(t, peer, wire.Family(f), k.routes)
+		}
+	}
+	e.settleLost(peer, l)
+}
+
+// forgetLost withdraws the stale routes of peers that are not in the rule set any more, or have moved.
+func (e *Engine) forgetLost(t *transaction) {
+	for name, l := range e.lost {
+		if present, _ := e.set.Peer(name); present != l.config {
+			e.giveUp(t, name)
+		}
+	}
+}
+
+// sweep withdraws a peer's stale routes, those that it did not announce again.
+func (e *Engine) sweep(t *transaction, peer string, f wire.Family, stale map[string]*rib.Route) {
+	in := e.table.In(peer)
+	m := mover{e: e, t: t}
+	for key, r := range stale {
+		if in.Route(f, key) == r {
+			e.drop(&m, in, f, key, r)
+		}
+	}
+	m.flush()
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"time"
+
+	"weft/routeserver/internal/wire"
+)
+
+// takeUp decides about the stale routes of a peer that is back: they wait for its End-of-RIB marker if it went on
+// forwarding, and go at once if it did not, or is another router now.
+func (e *Engine) takeUp(p *Peer) {
+	l := e.lost[p.Name]
+	if l == nil {
+		return
+	}
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	delete(e.lost, p.Name)
+	waits := false
+	for f, k := range l.kept {
+		switch r := p.restart; {
+		case k == nil:
+		case !p.Families[f] || !r.Offered || p.ID != l.id,
+			k.longLived() && !(r.LongLived && r.LongForwarding[f]),
+			!k.longLived() && !(r.Families[f] && r.Forwarding[f]):
+			k.stop()
+			e.sweep(nil, p.Name, wire.Family(f), k.routes)
+		default:
+			p.kept[f], p.since = k, l.since
+			waits = waits || !k.longLived()
+		}
+	}
+	if waits {
+		p.until = now().Add(e.StaleTime)
+		p.patience = time.AfterFunc(e.StaleTime, func() { e.Hasten(p) })
+	}
+}
+
+// Hasten withdraws what is still stale of a peer that is back but has not sent its End-of-RIB markers in time. What is
+// long-lived has its own time.
+func (e *Engine) Hasten(p *Peer) {
+	e.mu.Lock()
+	defer e.unlock()
+	if e.peers[p.Name] != p {
+		return
+	}
+	for f, k := range p.kept {
+		if k != nil && !k.longLived() {
+			e.complete(p, wire.Family(f))
+		}
+	}
+}
+
+// complete ends the wait for a peer's End-of-RIB marker.
+func (e *Engine) complete(p *Peer, f wire.Family) {
+	k := p.kept[f]
+	if k == nil {
+		return
+	}
+	k.stop()
+	p.kept[f] = nil
+	e.sweep(nil, p.Name, f, k.routes)
+}
+
+// ended takes a peer's End-of-RIB marker.
+func (e *Engine) ended(p *Peer, f wire.Family) {
+	if f != wire.RTC {
+		e.feed(Entry{Kind: MarkerIn, Peer: p, Family: f})
+	}
+	e.complete(p, f)
+	e.heard(p, f)
+}

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"weft/routeserver/internal/rib"
+	"weft/routeserver/internal/ruleset"
+)
+
+// judge is Judge, and quarantines routes that are odd, and the routes of a site that has more of them than it may have.
+func (e *Engine) judge(set *ruleset.Set, g *rib.Group) (site string, reason rib.Reason) {
+	site, reason = Judge(set, g.Peer, g.Family, g.Attributes)
+	switch {
+	case reason != "":
+	case g.PermitViolation != "":
+		reason = g.PermitViolation
+	case e.table.Exceeds(site, most(set.Site(site))):
+		reason = rib.Limit
+	}
+	return site, reason
+}
+
+// limits brings the table's limits in line with those of sites that have changed.
+func (e *Engine) limits(sites []string) {
+	for _, name := range sites {
+		if s := e.set.Site(name); s != nil {
+			e.table.Limit(name, s.Peer, most(s))
+		} else {
+			e.table.Limit(name, "", rib.Load{})
+		}
+	}
+}
+
+// most is what a site may have.
+func most(s *ruleset.Site) rib.Load {
+	most := rib.Load{Routes: s.MaxRoutes}
+	if s.Grant != nil {
+		most.MACs = s.Grant.MaxMACs
+	}
+	return most
+}
+
+// unlock ends what may have changed how many routes endpoints have.
+func (e *Engine) unlock() {
+	e.enforce(nil)
+	e.mu.Unlock()
+}
+
+// hold is how long an endpoint that was over its limit stays in quarantine, whatever it has.
+type hold struct {
+	timer *time.Timer
+	over  func()
+}
+
+// settleHold begins the hold of an endpoint that has come to be over its limit, and readmits it when it has eased and the hold
+// is over. So routes that come and go around the limit take those of the whole endpoint to and fro once in that time only.
+func (e *Engine) settleHold(name string) {
+	h := e.holds[name]
+	switch over := e.table.Over(name); {
+	case !over && h != nil:
+		h.timer.Stop()
+		delete(e.holds, name)
+	case over && h == nil && e.table.Eased(name):
+		e.table.Readmit(name)
+	case over && h == nil && e.LimitHold > 0:
+		h = &hold{}
+		h.over = func() {
+			e.mu.Lock()
+			defer e.unlock()
+			if e.holds[name] == h {
+				delete(e.holds, name)
+				e.table.Readmit(name)
+			}
+		}
+		h.timer = time.AfterFunc(e.LimitHold, h.over)
+		e.holds[name] = h
+	}
+}
+
+// enforce quarantines all routes of endpoints that have come to have too many, and accepts them again when they have not.
+func (e *Engine) enforce(t *transaction) {
+	for _, name := range e.table.Crossed() {
+		site := e.set.Site(name)
+		e.settleHold(name)
+		if site == nil {
+			continue
+		}
+		var steps []step
+		for _, g := range e.table.In(site.Peer).Groups() {
+			if g.Site != name {
+				continue
+			}
+			if s, different := e.consider(e.set, g); different {
+				steps = append(steps, s)
+			}
+		}
+		if len(steps) == 0 {
+			continue
+		}
+		e.execute(t, steps)
+		has, most := e.table.Load(name), most(site)
+		text := fmt.Sprintf("endpoint %s has %s, its limit is %s: they are accepted again", name, has, most)
+		switch {
+		case e.table.Over(name):
+			text = fmt.Sprintf("endpoint %s has %s, more than its limit of %s: all of them are in quarantine", name, has, most)
+		case most == rib.Load{}:
+			text = fmt.Sprintf("endpoint %s has no limit any more: its routes are accepted again", name)
+		}
+		e.Events.AddOften("limit", site.Peer, fmt.Sprintf("%s over: %v", name, e.table.Over(name)), text)
+	}
+}

@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"weft/routeserver/internal/wire"
+)
+
+// membershipWait is how long a peer that constrains routes may take to say which ones it wants.
+const membershipWait = 5 * time.Second
+
+// membership is what a peer asked for by RT-Constrain (RFC 4684). It only ever takes away from what the rule set gives.
+type membership struct {
+	settled bool                // the peer has said all, or had time to
+	asked   map[string]string   // NLRI by key
+	exact   map[wire.RT]int     // whole route targets, and how many NLRIs ask for each
+	wide    map[string]string   // NLRIs that ask for several route targets, by key
+	covered map[wire.RT]bool    // whether wide covers a route target, as far as that was asked
+	renewed map[string]struct{} // keys, since the peer's enhanced refresh began
+	timer   *time.Timer
+	owed    bool // End-of-RIB markers
+}
+
+func newMembership() *membership {
+	return &membership{asked: map[string]string{}, exact: map[wire.RT]int{}, wide: map[string]string{}, covered: map[wire.RT]bool{}}
+}
+
+// narrow leaves those of a peer's route targets that it asked for; all, if it does not constrain routes.
+func (p *Peer) narrow(targets string) string {
+	m := p.membership
+	if m == nil || targets == "" {
+		return targets
+	}
+	if !m.settled {
+		return ""
+	}
+	var wanted strings.Builder
+	for _, rt := range wire.RTs(targets) {
+		if m.wants(rt) {
+			wanted.Write(rt[:])
+		}
+	}
+	return wanted.String()
+}
+
+// wants says whether a route target was asked for. The answer is kept until something is asked for or not any more.
+func (m *membership) wants(rt wire.RT) bool {
+	if m.exact[rt] > 0 {
+		return true
+	}
+	answer, known := m.covered[rt]
+	if !known {
+		for _, nlri := range m.wide {
+			answer = answer || wire.Covers(nlri, rt)
+		}
+		m.covered[rt] = answer
+	}
+	return answer
+}
+
+// choice says which of a peer's endpoints it wants routes for. All else that it asks for makes no difference.
+func (e *Engine) choice(p *Peer) string {
+	var wanted strings.Builder
+	for _, site := range e.set.SitesOf(p.Name) {
+		wanted.WriteString(p.narrow(string(site.Target[:])))
+	}
+	return wanted.String()
+}
+
+func (m *membership) add(nlri string) {
+	key := wire.RTC.Key(nlri)
+	if m.renewed != nil {
+		m.renewed[key] = struct{}{}
+	}
+	if _, again := m.asked[key]; again {
+		return
+	}
+	m.asked[key] = nlri
+	if rt, one := wire.WholeTarget(nlri); one {
+		m.exact[rt]++
+	} else {
+		m.wide[key] = nlri
+		clear(m.covered)
+	}
+}
+
+func (m *membership) remove(key string) {
+	nlri, there := m.asked[key]
+	if !there {
+		return
+	}
+	delete(m.asked, key)
+	delete(m.renewed, key)
+	if rt, one := wire.WholeTarget(nlri); one {
+		if m.exact[rt]--; m.exact[rt] == 0 {
+			delete(m.exact, rt)
+		}
+	} else {
+		delete(m.wide, key)
+		clear(m.covered)
+	}
+}
+
+// constrain begins RT-Constrain with a peer: it is asked for all routes, and gets none before it has said which ones it
+// wants, which its End-of-RIB or the time that passes says.
+func (e *Engine) constrain(p *Peer) {
+	wait := e.MembershipWait
+	if wait == 0 {
+		wait = membershipWait
+	}
+	p.membership = newMembership()
+	p.Queue.Message(wire.AllTargets(e.RouterID, e.ASN, p.Queue.Kind))
+	p.membership.timer = time.AfterFunc(wait, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.peers[p.Name] == p {
+			e.answered(p)
+		}
+	})
+}
+
+// answered sends a peer the routes that it asked for and the End-of-RIB markers, once.
+func (e *Engine) answered(p *Peer) {
+	m := p.membership
+	if m.settled {
+		return
+	}
+	m.settled = true
+	m.timer.Stop()
+	e.readdressAll(p)
+	if m.owed {
+		e.endOfRIB(p)
+	}
+}
+
+// asked takes in what a peer's UPDATE says about route targets.
+func (e *Engine) asked(p *Peer, u *wire.Update) error {
+	m := p.membership
+	usable := u.Malformed == "" && !u.Attributes.Loop
+	if m == nil {
+		return nil // not negotiated
+	}
+	before := e.choice(p)
+	if u.UnreachFamily == wire.RTC {
+		for _, nlri := range u.Unreach {
+			m.remove(wire.RTC.Key(nlri))
+		}
+		if u.EndOfRIB {
+			e.answered(p)
+		}
+	}
+	if u.ReachFamily == wire.RTC {
+		for _, nlri := range u.Reach {
+			if usable {
+				m.add(nlri)
+			} else {
+				m.remove(wire.RTC.Key(nlri))
+			}
+		}
+	}
+	if e.MaxRoutes > 0 && len(m.asked) > e.MaxRoutes {
+		return &wire.Notification{Code: wire.Cease, Subcode: wire.MaxPrefixes, Text: "too many route target memberships"}
+	}
+	if e.choice(p) != before {
+		e.readdressAll(p)
+	}
+	return nil
+}
+
+// refreshMembership begins and ends a peer's own refresh of what it asks for.
+func (e *Engine) refreshMembership(p *Peer, kind uint8) {
+	m := p.membership
+	switch kind {
+	case wire.RefreshBegin:
+		m.renewed = map[string]struct{}{}
+	case wire.RefreshEnd:
+		before, renewed := e.choice(p), m.renewed
+		m.renewed = nil
+		if renewed == nil {
+			return
+		}
+		for _, key := range slices.Collect(maps.Keys(m.asked)) {
+			if _, again := renewed[key]; !again {
+				m.remove(key)
+			}
+		}
+		if e.choice(p) != before {
+			e.readdressAll(p)
+		}
+	}
+}

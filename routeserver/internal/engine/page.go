@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"slices"
+
+	"weft/routeserver/internal/rib"
+	"weft/routeserver/internal/wire"
+)
+
+// Place is where a route is in the order of all tables: by announcing peer, family and key, then by recipient or pool. It
+// stays the same whatever becomes of the route, and of others.
+type Place struct {
+	Peer   string
+	Family wire.Family
+	Key    string
+	Other  string // recipient or pool; empty in the other tables
+}
+
+// Place is where the route is.
+func (v *View) Place() Place {
+	return Place{v.Peer, v.Family, short(v.Family.Key(v.NLRI)), cmp.Or(v.To, v.Pool)}
+}
+
+// short is a key as a place has it: a cursor is part of a URL, and a traffic filter may have 4 KB.
+func short(key string) string {
+	if len(key) <= 64 {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return key[:32] + string(sum[:])
+}
+
+// Compare orders places.
+func (p Place) Compare(q Place) int {
+	return cmp.Or(cmp.Compare(p.Peer, q.Peer), cmp.Compare(p.Family, q.Family), cmp.Compare(p.Key, q.Key), cmp.Compare(p.Other, q.Other))
+}
+
+// placed is a route that may be in a page.
+type placed struct {
+	place Place
+	group *rib.Group
+	route *rib.Route
+}
+
+// Select lists routes in the order of their places. more says that there are others beyond the limit.
+func (e *Engine) Select(f Filter) (views []View, more bool) { return e.Page(f, Place{}) }
+
+// Page is Select from the first route after a place on. The engine is held up for one walk through the table, and for
+// sorting what the page has.
+func (e *Engine) Page(f Filter, after Place) (views []View, more bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	groups := e.matching(f)
+	for from := after; ; {
+		found, rest := e.first(&f, groups, from)
+		for _, c := range found {
+			start := len(views)
+			views = e.inTable(&f, c.group, c.route, views)
+			fresh := views[start:]
+			slices.SortFunc(fresh, func(a, b View) int { return a.Place().Compare(b.Place()) })
+			fresh = slices.DeleteFunc(fresh, func(v View) bool { return v.Place().Compare(after) <= 0 })
+			if views = views[:start+len(fresh)]; f.Limit > 0 && len(views) > f.Limit {
+				return views[:f.Limit], true
+			}
+		}
+		if !rest { // of those found, none may be in the table
+			return views, false
+		}
+		from = found[len(found)-1].place
+		from.Other = "\xff" // behind all that it has
+	}
+}
+
+// first are the first routes of groups that are not before a place, in order: more than a page has. rest says that
+// there are others.
+func (e *Engine) first(f *Filter, groups []*rib.Group, from Place) (found []placed, rest bool) {
+	const enough = 4096
+	most := 0
+	if f.Limit > 0 {
+		most = f.Limit + 1
+	}
+	order := func(a, b placed) int { return a.place.Compare(b.place) }
+	trim := func() {
+		slices.SortFunc(found, order)
+		if most > 0 && len(found) > most {
+			found, rest = found[:most], true
+		}
+	}
+	begin := from
+	if begin.Other != "\xff" {
+		begin.Other = "" // the route itself may have more recipients
+	}
+	for _, g := range groups {
+		if g.Peer < from.Peer || g.Len() == 0 || len(e.inTable(f, g, g.Routes()[0], nil)) == 0 { // all its routes, or none
+			continue
+		}
+		for _, r := range g.Routes() {
+			c := placed{Place{Peer: g.Peer, Family: g.Family, Key: short(g.Family.Key(r.NLRI))}, g, r}
+			if c.place.Compare(begin) < 0 || rest && c.place.Compare(found[most-1].place) > 0 ||
+				!f.carried(g.Family, r.NLRI) || !e.about(f, g, r.NLRI) {
+				continue
+			}
+			if found = append(found, c); most > 0 && len(found) >= 2*most+enough {
+				trim()
+			}
+		}
+	}
+	trim()
+	return found, rest
+}

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"weft/routeserver/internal/out"
+	"weft/routeserver/internal/rib"
+	"weft/routeserver/internal/ruleset"
+	"weft/routeserver/internal/wire"
+)
+
+// Up says that a peer's session is established, without graceful restart.
+func (e *Engine) Up(peer ruleset.Peer, id [4]byte, families [wire.Families]bool) *Peer {
+	return e.Resume(peer, id, families, wire.Restart{})
+}
+
+// Resume is Up with what the peer said about restarts.
+func (e *Engine) Resume(peer ruleset.Peer, id [4]byte, families [wire.Families]bool, restart wire.Restart) *Peer {
+	return e.Establish(peer, &wire.Open{ID: id, FourOctet: true, Families: families, Restart: restart}, Opening{})
+}
+
+// Establish says that a peer's session is established, and what the peer's OPEN said; of the families in it, those that were
+// agreed upon. The peer's queue gets all routes that it is to have, and the End-of-RIB marker of each family, unless that
+// is put off since we have restarted. Nil: the rule set has no such peer any more.
+func (e *Engine) Establish(peer ruleset.Peer, open *wire.Open, opening Opening) *Peer {
+	e.mu.Lock()
+	defer e.unlock()
+	name := peer.Name
+	if present, _ := e.set.Peer(name); present != peer {
+		return nil
+	}
+	p := &Peer{
+		Name: name, ID: open.ID, Families: open.Families, Queue: out.NewQueue(), Since: now(), config: peer, restart: open.Restart,
+		Opening: opening, tally: e.tally(name), extended: open.Extended,
+	}
+	p.Queue.Kind = e.Neighbour(peer, open).Kind()
+	e.peers[name] = p
+	e.table.In(name).Renew()
+	p.tally.Sessions++
+	e.guarded(p)
+	e.feedUp(p)
+	e.Events.addAfter(flapsTold, "session-up", name, "", fmt.Sprintf("session with %s is established", name))
+	if p.Families[wire.RTC] {
+		e.constrain(p)
+	}
+	e.readdressAll(p)
+	if !e.putOff(p) {
+		e.endOfRIB(p)
+	}
+	e.await(p)
+	e.takeUp(p)
+	if p.guard != nil && p.guard.search != nil {
+		e.observe(p)
+	}
+	return p
+}
+
+// Neighbour is how a peer's UPDATEs are read.
+func (e *Engine) Neighbour(peer ruleset.Peer, open *wire.Open) wire.Neighbour {
+	return wire.Neighbour{ASN: peer.ASN, Own: e.ASN, TwoOctet: !open.FourOctet}
+}
+
+// readdressAll brings what a peer was sent in line with what it is to have.
+func (e *Engine) readdressAll(p *Peer) {
+	for endpoint := range e.sources(p.Name) {
+		targets := e.set.TargetsAt(endpoint, p.Name)
+		for g := range e.table.Endpoint(endpoint) {
+			e.retarget(nil, g, p.Name, targets)
+		}
+	}
+}
+
+// sources are the endpoints whose routes a peer may get.
+func (e *Engine) sources(peer string) map[string]bool {
+	sources := map[string]bool{}
+	for _, site := range e.set.SitesOf(peer) {
+		for _, neighbour := range e.set.Neighbours(site.Name) {
+			sources[neighbour] = true
+		}
+	}
+	return sources
+}
+
+// Down says that a peer's session is over: its routes are withdrawn from everybody, and nothing is sent to it.
+func (e *Engine) Down(p *Peer, why string) { e.down(p, why, false) }
+
+// down ends a session, gracefully or not.
+func (e *Engine) down(p *Peer, why string, graceful bool) (complete bool) {
+	e.mu.Lock()
+	defer e.unlock()
+	complete = p.Queue.Close()
+	if p.membership != nil {
+		p.membership.timer.Stop()
+	}
+	if p.patience != nil {
+		p.patience.Stop()
+	}
+	if e.peers[p.Name] != p {
+		return complete
+	}
+	if present, _ := e.set.Peer(p.Name); present != p.config {
+		graceful = false
+	}
+	delete(e.peers, p.Name)
+	p.tally.Ended++
+	e.feed(Entry{Kind: SessionDown, Peer: p, Ending: &p.Ending})
+	e.deferral.part(p)
+	kept := e.keep(p, graceful) // first: the others wait for the withdrawals
+	e.accuse(p, why)
+	for endpoint := range e.sources(p.Name) {
+		for g := range e.table.Endpoint(endpoint) {
+			g.SetSent(rib.Sent{Peer: p.Name})
+		}
+	}
+	text := fmt.Sprintf("session with %s is down: %s", p.Name, why)
+	if kept > 0 {
+		text += fmt.Sprintf("; its routes (%d) are kept until %s at most", kept, e.staleOf(p.Name).Until.UTC().Format(time.RFC3339))
+	}
+	e.Events.addAfter(flapsTold, "session-down", p.Name, "", text)
+	e.forgetTally(p.Name)
+	return complete
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"weft/routeserver/internal/rib"
+	"weft/routeserver/internal/ruleset"
+)
+
+// PeerReceipt is what one peer was sent; WrittenMicros is the time from the start of the transaction until the last of it
+// was handed to the kernel's socket, nil if that had not happened when the reply left.
+type PeerReceipt struct {
+	Peer          string `json:"peer"`
+	Announced     int    `json:"announced"`
+	Withdrawn     int    `json:"withdrawn"`
+	Held          int    `json:"held,omitempty"`     // routes that it does not bear, and was not sent
+	Withheld      int    `json:"withheld,omitempty"` // announcements that do not fit into a message that the peer takes
+	WrittenMicros *int64 `json:"written_us"`
+}
+
+// Receipt is the reply to a change or a replacement. Peers lists those that were sent something.
+type Receipt struct {
+	RouteServer string        `json:"route_server"`
+	Generation  uint64        `json:"generation"`
+	Previous    uint64        `json:"previous"`
+	Announced   int           `json:"announced"`
+	Withdrawn   int           `json:"withdrawn"`
+	Held        int           `json:"held,omitempty"`
+	Peers       []PeerReceipt `json:"peers"`
+	Micros      int64         `json:"duration_us"`
+	DryRun      bool          `json:"dry_run"`
+}
+
+func (r *Receipt) total(start time.Time) {
+	for _, p := range r.Peers {
+		r.Announced += p.Announced
+		r.Withdrawn += p.Withdrawn
+		r.Held += p.Held
+	}
+	r.Micros = now().Sub(start).Microseconds()
+}
+
+// lines lists what each peer was sent, sorted by name.
+func (t *transaction) lines() []PeerReceipt {
+	names := maps.Clone(t.announced)
+	maps.Copy(names, t.withdrawn)
+	maps.Copy(names, t.held)
+	maps.Copy(names, t.withheld)
+	lines := []PeerReceipt{}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		lines = append(lines, PeerReceipt{
+			Peer: name, Announced: t.announced[name], Withdrawn: t.withdrawn[name], Held: t.held[name], Withheld: t.withheld[name],
+		})
+	}
+	return lines
+}
+
+// watch asks the queues of all peers concerned to tell when they are written. The function it gives waits for that, and
+// is to be called without the lock.
+func (e *Engine) watch(t *transaction, start time.Time) func() []PeerReceipt {
+	type written struct {
+		line  int
+		after int64
+		ok    bool
+	}
+	lines := t.lines()
+	reports := make(chan written, len(lines))
+	pending := 0
+	for i := range lines {
+		if p := e.peers[lines[i].Peer]; p != nil {
+			pending++
+			p.Queue.OnWritten(func(ok bool) { reports <- written{i, now().Sub(start).Microseconds(), ok} })
+		}
+	}
+	longest := e.ReceiptWait
+	if longest == 0 {
+		longest = patience
+	}
+	return func() []PeerReceipt {
+		deadline := time.NewTimer(longest)
+		defer deadline.Stop()
+		for ; pending > 0; pending-- {
+			select {
+			case w := <-reports:
+				if w.ok {
+					lines[w.line].WrittenMicros = &w.after
+				}
+			case <-deadline.C:
+				return lines
+			}
+		}
+		return lines
+	}
+}
+
+// rehearse says what a rule set would send, and changes nothing. It does not foresee what becomes of duplicates,
+// nor of single routes that other permits make odd.
+func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
+	delta := ruleset.Compare(e.set, next)
+	steps := e.plan(next, delta)
+	t := newTransaction()
+	for _, s := range steps {
+		if s.group.Duplicate {
+			continue
+		}
+		for _, sent := range s.group.Out {
+			if s.desired[sent.Peer] == "" {
+				e.rehearseFor(t, s.group, sent.Peer, "")
+			}
+		}
+		for peer, targets := range s.desired {
+			e.rehearseFor(t, s.group, peer, targets)
+		}
+	}
+	judged := map[string]bool{}
+	for _, site := range delta.Sites {
+		judged[site] = true
+	}
+	for _, pair := range delta.Pairs {
+		for g := range e.table.Endpoint(pair.Endpoint) {
+			if next.Site(pair.Endpoint) == nil || judged[pair.Endpoint] && !e.stays(next, pair.Endpoint, g) {
+				continue
+			}
+			e.rehearseFor(t, g, pair.Peer, e.wanted(pair.Peer, g, pair.Targets))
+		}
+	}
+	r := &Receipt{RouteServer: e.Name, Generation: next.Generation, Previous: e.set.Generation, Peers: t.lines(), DryRun: true}
+	r.total(start)
+	return r
+}
+
+// stays says whether a group keeps its endpoint, so that only its recipients change.
+func (e *Engine) stays(next *ruleset.Set, endpoint string, g *rib.Group) bool {
+	site, reason := e.judge(next, g)
+	return reason == "" && site == endpoint
+}
+
+// rehearseFor counts what a peer would be sent of a group with other route targets, as retarget does it.
+func (e *Engine) rehearseFor(t *transaction, g *rib.Group, peer, targets string) {
+	was, _ := g.SentTo(peer)
+	if was.Targets == targets {
+		return
+	}
+	s, nlris := e.sending(peer, g, targets), g.NLRIs()
+	gone, _ := rib.Part(nlris, was.Room)
+	_, gone = rib.Part(gone, s.Room)
+	e.foreseeWithdrawal(t, peer, g, gone)
+	if targets != "" {
+		fit, rest := rib.Part(nlris, s.Room)
+		e.foresee(t, peer, g, fit)
+		count(t.withheld, peer, len(rest))
+	}
+}
+
+// count adds what there is of something.
+func count(to map[string]int, peer string, n int) {
+	if n > 0 {
+		to[peer] += n
+	}
+}

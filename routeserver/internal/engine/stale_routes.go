@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"time"
+
+	"weft/routeserver/internal/rib"
+	"weft/routeserver/internal/wire"
+)
+
+// kept are a peer's routes of one family from before its session was lost, by key.
+type kept struct {
+	routes map[string]*rib.Route
+	term   time.Duration // how long they may be long-lived after the restart time; 0: not at all
+	until  time.Time     // the end of that, once it has begun; zero before
+	timer  *time.Timer
+}
+
+func (k *kept) longLived() bool { return !k.until.IsZero() }
+
+func (k *kept) stop() {
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+}
+
+// keptOf are the stale routes of a peer, if there are any.
+func (e *Engine) keptOf(peer string, f wire.Family) *kept {
+	if p := e.peers[peer]; p != nil {
+		return p.kept[f]
+	}
+	if l := e.lost[peer]; l != nil {
+		return l.kept[f]
+	}
+	return nil
+}
+
+// staleUntil says until when a route is kept from before its peer's session was lost; zero: it is not.
+func (e *Engine) staleUntil(peer string, f wire.Family, r *rib.Route) time.Time {
+	if k := e.keptOf(peer, f); k != nil && k.routes[f.Key(r.NLRI)] == r {
+		return e.end(peer, k)
+	}
+	return time.Time{}
+}
+
+// end is when the stale routes of a family go at the latest, unless their peer announces them again.
+func (e *Engine) end(peer string, k *kept) time.Time {
+	switch p := e.peers[peer]; {
+	case k.longLived():
+		return k.until
+	case p != nil:
+		return p.until
+	}
+	return e.lost[peer].until.Add(k.term)
+}
+
+// Staleness is what is kept of a peer from before its session was lost.
+type Staleness struct {
+	Routes    int
+	LongLived int       // of these
+	From      time.Time // when others become so, if the peer is not back; zero: none do
+	Until     time.Time // when the last of them go
+}
+
+func (e *Engine) staleOf(peer string) (s Staleness) {
+	for f := range wire.Families {
+		k := e.keptOf(peer, f)
+		if k == nil || len(k.routes) == 0 {
+			continue
+		}
+		s.Routes += len(k.routes)
+		if end := e.end(peer, k); end.After(s.Until) {
+			s.Until = end
+		}
+		switch l := e.lost[peer]; {
+		case k.longLived():
+			s.LongLived += len(k.routes)
+		case l != nil && k.term > 0:
+			s.From = l.until
+		}
+	}
+	return s
+}

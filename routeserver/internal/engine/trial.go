@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"weft/routeserver/internal/ruleset"
+)
+
+// retryRollback is the pause after a rollback that could not be saved.
+const retryRollback = time.Second
+
+// trial is what the rule set in force falls back to, unless it is confirmed in time (a confirmed commit: RFC 6241, 8.4).
+// Its deadline is one of the wall clock, since it holds across restarts.
+type trial struct {
+	fallback *ruleset.Set
+	until    time.Time
+	timer    *time.Timer // nil until RunTrial, for one from before the start
+}
+
+// Trial tells until when the rule set in force has to be confirmed, and the generation it falls back to.
+func (e *Engine) Trial() (until time.Time, fallback uint64, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.trial == nil {
+		return until, 0, false
+	}
+	return e.trial.until, e.trial.fallback.Generation, true
+}
+
+// onTrial refuses what cannot be begun before the rule set in force is confirmed or gone.
+func (e *Engine) onTrial() error {
+	if e.trial == nil {
+		return nil
+	}
+	g := e.set.Generation
+	return &Conflict{g, fmt.Sprintf("generation %d waits until %s to be confirmed; nothing is built on it before that",
+		g, e.trial.until.UTC().Format(time.RFC3339))}
+}
+
+// try makes it durable that next goes in force on trial; within 0 means that it does not. The function it gives is called
+// with what came of saving next.
+func (e *Engine) try(next *ruleset.Set, within time.Duration) (saved func(error), err error) {
+	if within == 0 {
+		if e.trial != nil {
+			return func(error) {}, nil
+		}
+		return func(error) {}, e.store.EndTrial() // of a change that could not be saved
+	}
+	if !e.loaded {
+		return nil, &ruleset.Invalid{Field: "confirm_within", Message: "there is no rule set to fall back to"}
+	}
+	if err := e.onTrial(); err != nil {
+		return nil, err
+	}
+	t := &trial{fallback: e.set, until: time.Now().Add(within)}
+	if err := e.store.SaveTrial(next, e.set, t.until); err != nil {
+		return nil, err
+	}
+	return func(err error) {
+		if err != nil {
+			_ = e.store.EndTrial() // if that fails too, the next change sees to it
+			return
+		}
+		e.trial = t
+		t.timer = time.AfterFunc(within, func() { e.rollBack(t) })
+	}, nil
+}
+
+// settle ends a trial because its rule set is confirmed or replaced.
+func (e *Engine) settle() error {
+	if e.trial == nil {
+		return nil
+	}
+	if err := e.store.EndTrial(); err != nil {
+		return err
+	}
+	if e.trial.timer != nil {
+		e.trial.timer.Stop()
+	}
+	e.trial = nil
+	return nil
+}
+
+// rollBack puts the rule set in force that there was before a trial, on disk first. A disk that fails is tried again:
+// to go back in memory alone would bring the unconfirmed rule set back with the next start.
+func (e *Engine) rollBack(t *trial) {
+	start := now()
+	e.mu.Lock()
+	if e.trial != t {
+		e.mu.Unlock()
+		return
+	}
+	gone := e.set.Generation
+	err := e.store.Save(t.fallback)
+	if err == nil {
+		err = e.settle()
+	}
+	if err != nil {
+		t.timer.Reset(retryRollback)
+		e.mu.Unlock()
+		e.Events.Add("rollback-failed", "", fmt.Sprintf("generation %d was not confirmed in time, but cannot be rolled back yet: %s", gone, err))
+		return
+	}
+	receipt, err := e.commit(t.fallback, start)
+	if err != nil {
+		return
+	}
+	e.Events.Add("rollback", "", fmt.Sprintf("generation %d was not confirmed in time; back to generation %d: %d announced, %d withdrawn",
+		gone, t.fallback.Generation, receipt.Announced, receipt.Withdrawn))
+}
+
+// loadTrial takes up a trial from before the start; if its time is over, the engine starts with the fallback.
+func (e *Engine) loadTrial() error {
+	fallback, until, err := e.store.LoadTrial(e.set)
+	if err != nil || fallback == nil {
+		return err
+	}
+	if time.Now().Before(until) {
+		e.trial = &trial{fallback: fallback, until: until}
+		return nil
+	}
+	if err := e.store.Save(fallback); err != nil {
+		return err
+	}
+	if err := e.store.EndTrial(); err != nil {
+		return err
+	}
+	e.Events.Add("rollback", "", fmt.Sprintf("generation %d was not confirmed in time; starting with generation %d", e.set.Generation, fallback.Generation))
+	e.set = fallback
+	return nil
+}
+
+// RunTrial lets the clock of a trial from before the start run on. It is called once sessions can be told of changes.
+func (e *Engine) RunTrial() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t := e.trial; t != nil && t.timer == nil {
+		t.timer = time.AfterFunc(time.Until(t.until), func() { e.rollBack(t) })
+	}
+}

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"weft/routeserver/internal/rib"
+	"weft/routeserver/internal/wire"
+)
+
+// watchBuffer is how many changes wait for one reader, and watchBytes how many bytes of attributes with them; there may be so
+// many watchers at once.
+const watchBuffer, watchBytes, watchers = 16384, 16 << 20, 128
+
+// What happens to routes.
+const (
+	Announced   = "announced"   // by its PE, and accepted
+	Withdrawn   = "withdrawn"   // by its PE, or its session ended
+	Quarantined = "quarantined" // on arrival, by a change of the rule set, or because another has its key
+	SentTo      = "sent"        // queued for a PE, for the first time or with other attributes or route targets
+	HeldFrom    = "held"        // not sent to a PE that does not bear it
+	Unsent      = "unsent"      // its withdrawal is queued for a PE
+	Withheld    = "withheld"    // it does not fit into a message that a PE takes, and is not sent
+)
+
+// RouteChange is one thing that happened to one route.
+type RouteChange struct {
+	Kind string
+	At   time.Time
+	View View
+	size int64 // of its attributes, unless those of the change before are the same
+}
+
+// Watcher gets the changes of routes that fit its filter, in order. C is closed when its reader was too slow, after what
+// it still holds.
+type Watcher struct {
+	C      chan RouteChange
+	filter Filter
+	last   *wire.Attributes
+	held   atomic.Int64 // bytes that wait
+}
+
+// Took says that a change was taken from C.
+func (w *Watcher) Took(c RouteChange) { w.held.Add(-c.size) }
+
+// Watch begins to watch; nil: there are too many watchers. Peer in the filter is the announcing PE or the recipient; Table and
+// Limit mean nothing.
+func (e *Engine) Watch(f Filter) *Watcher {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.watchers) >= watchers {
+		return nil
+	}
+	w := &Watcher{C: make(chan RouteChange, watchBuffer), filter: f}
+	e.watchers[w] = struct{}{}
+	return w
+}
+
+// Unwatch ends it.
+func (e *Engine) Unwatch(w *Watcher) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.watchers, w)
+}
+
+// tell informs the watchers about routes of a group. to and targets are the recipient and what it gets; empty otherwise.
+// Without watchers it costs nothing.
+func (e *Engine) tell(kind string, g *rib.Group, nlris []string, to, targets string) {
+	if len(e.watchers) == 0 {
+		return
+	}
+	var held []string
+	if kind == SentTo {
+		nlris, held = e.split(e.peers[to], g, nlris)
+	}
+	e.inform(kind, g, nlris, to, targets)
+	e.inform(HeldFrom, g, held, to, targets)
+}
+
+func (e *Engine) inform(kind string, g *rib.Group, nlris []string, to, targets string) {
+	if len(nlris) == 0 {
+		return
+	}
+	at := now()
+	for w := range e.watchers {
+		w.tell(e, g, RouteChange{Kind: kind, At: at, View: View{
+			Table: AdjIn, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, To: to, Targets: targets,
+			Reason: g.Reason, Attributes: g.Attributes,
+		}}, nlris)
+	}
+}
+
+func (w *Watcher) tell(e *Engine, g *rib.Group, c RouteChange, nlris []string) {
+	f, v := &w.filter, &c.View
+	if c.Kind == Withheld {
+		v.Withheld = MessageSize
+	}
+	if c.View.To != "" {
+		v.Table = AdjOut
+	} else {
+		v.Targets = v.Attributes.RTs
+		if v.Endpoint == "" {
+			v.Table = Quarantine
+		}
+	}
+	if !f.AnyFamily && f.Family != v.Family || f.Peer != "" && f.Peer != v.Peer && f.Peer != v.To ||
+		!f.AnyRT && !slices.Contains(wire.RTs(v.Targets), f.RT) {
+		return
+	}
+	for _, nlri := range nlris {
+		if !f.carried(v.Family, nlri) || !e.about(f, g, nlri) {
+			continue
+		}
+		v.NLRI, c.size = nlri, 0
+		if v.Attributes != w.last {
+			w.last, c.size = v.Attributes, int64(v.Attributes.Bytes())
+		}
+		if w.held.Add(c.size) <= watchBytes {
+			select {
+			case w.C <- c:
+				continue
+			default:
+			}
+		}
+		close(w.C)
+		delete(e.watchers, w)
+		return
+	}
+}
+
+// carried says whether an NLRI has the MAC address of a filter, and an address or prefix within the filter's prefix.
+func (f *Filter) carried(family wire.Family, nlri string) bool {
+	if f.MAC == "" && !f.Prefix.IsValid() {
+		return true
+	}
+	fields := family.Fields(nlri)
+	if mac, _ := fields["mac"].(string); f.MAC != "" && !strings.EqualFold(mac, f.MAC) {
+		return false
+	}
+	return !f.Prefix.IsValid() || within(f.Prefix, fields["ip"]) || within(f.Prefix, fields["prefix"])
+}
+
+func within(outer netip.Prefix, field any) bool {
+	text, _ := field.(string)
+	inner, err := netip.ParsePrefix(text)
+	if err != nil {
+		address, err := netip.ParseAddr(text)
+		if err != nil {
+			return false
+		}
+		inner = netip.PrefixFrom(address, address.BitLen())
+	}
+	return inner.Bits() >= outer.Bits() && outer.Contains(inner.Addr())
+}

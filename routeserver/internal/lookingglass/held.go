@@ -1,0 +1,79 @@
+package lookingglass
+
+import (
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"weft/routeserver/internal/engine"
+)
+
+// HeldBack is why a peer is not sent a route that it would be sent.
+type HeldBack struct {
+	Verdict string     `json:"verdict"` // poison, suspected
+	Why     string     `json:"why"`     // how the peer ended its session
+	Since   *time.Time `json:"since,omitempty"`
+	Until   *time.Time `json:"until,omitempty"`
+}
+
+func describeHeld(h engine.HeldBack) *HeldBack {
+	return &HeldBack{h.Verdict, h.Why, moment(h.Since), moment(h.Until)}
+}
+
+// HeldRoute is a route that is held back from a peer, with a session or without.
+type HeldRoute struct {
+	Peer      string `json:"peer"`
+	Family    string `json:"family"`
+	NLRI      string `json:"nlri"`
+	Bytes     string `json:"nlri_bytes"` // hex
+	Announcer string `json:"announcer"`
+	Endpoint  string `json:"endpoint"`
+	Times     int    `json:"times"` // that it was found
+	HeldBack
+}
+
+// HeldSource is a peer all of whose routes are held back from another.
+type HeldSource struct {
+	Peer      string     `json:"peer"`
+	Announcer string     `json:"announcer"`
+	Until     *time.Time `json:"until"`
+}
+
+// Apart is a family whose routes are sent to a peer in a message each.
+type Apart struct {
+	Peer   string     `json:"peer"`
+	Family string     `json:"family"`
+	Until  *time.Time `json:"until"`
+}
+
+// Held is what the poison-route guard does.
+type Held struct {
+	Routes  []HeldRoute  `json:"routes"`
+	Sources []HeldSource `json:"sources"`
+	Apart   []Apart      `json:"apart"`
+}
+
+// DescribeHeld puts it into words.
+func DescribeHeld(h engine.Held) Held {
+	d := Held{[]HeldRoute{}, []HeldSource{}, []Apart{}}
+	for _, r := range h.Routes {
+		d.Routes = append(d.Routes, HeldRoute{
+			r.Peer, r.Family, r.Text, hex.EncodeToString([]byte(r.NLRI)), r.Announcer, r.Endpoint, r.Times, *describeHeld(r.HeldBack),
+		})
+	}
+	for _, s := range h.Sources {
+		d.Sources = append(d.Sources, HeldSource{s.Peer, s.Announcer, moment(s.Until)})
+	}
+	for _, a := range h.Apart {
+		d.Apart = append(d.Apart, Apart{a.Peer, a.Family, moment(a.Until)})
+	}
+	return d
+}
+
+// holding says why a route is held back from a peer.
+func holding(p *engine.Path, h *engine.HeldBack) string {
+	if h.Verdict == engine.Poison {
+		return fmt.Sprintf("held back from %s until %s, which ended its session for it: %s", p.ToPeer, h.Until.UTC().Format(time.RFC3339), h.Why)
+	}
+	return fmt.Sprintf("held back from %s until it was tried by itself, since that may have ended its session for it: %s", p.ToPeer, h.Why)
+}

@@ -1,0 +1,227 @@
+package rib
+
+import "weft/routeserver/internal/wire"
+
+// groupKey is what makes routes of one peer members of one group.
+type groupKey struct {
+	family     wire.Family
+	attributes wire.Attributes
+	twin       bool
+	odd        Reason
+}
+
+// In is the Adj-RIB-In of one peer.
+type In struct {
+	Peer   string
+	routes [wire.Families]map[string]*Route
+	groups map[groupKey]*Group
+	bytes  int
+
+	replaced map[string][]string // label blocks, by key: versions of present routes that the peer has not withdrawn yet
+}
+
+// Table is all routes that all peers announced.
+type Table struct {
+	in        map[string]*In
+	endpoints map[string]map[*Group]struct{} // accepted groups
+	suspects  map[*Group]struct{}            // groups in quarantine
+	owners    [wire.Families]map[string]*Route
+	waiting   [wire.Families]map[string][]*Route // duplicates
+	loads     loads
+}
+
+// NewTable makes an empty table.
+func NewTable() *Table {
+	t := &Table{in: map[string]*In{}, endpoints: map[string]map[*Group]struct{}{}, suspects: map[*Group]struct{}{},
+		loads: loads{of: map[string]*load{}, crossed: map[string]struct{}{}}}
+	for f := range wire.Families {
+		t.owners[f] = map[string]*Route{}
+		t.waiting[f] = map[string][]*Route{}
+	}
+	return t
+}
+
+// In is the Adj-RIB-In of a peer.
+func (t *Table) In(peer string) *In {
+	in := t.in[peer]
+	if in == nil {
+		in = &In{Peer: peer, groups: map[groupKey]*Group{}}
+		for f := range wire.Families {
+			in.routes[f] = map[string]*Route{}
+		}
+		t.in[peer] = in
+	}
+	return in
+}
+
+// Forget drops a peer's empty Adj-RIB-In.
+func (t *Table) Forget(peer string) { delete(t.in, peer) }
+
+// Len is the number of routes that a peer announced.
+func (in *In) Len() int {
+	n := 0
+	for f := range wire.Families {
+		n += len(in.routes[f])
+	}
+	return n
+}
+
+// Quarantined is the number of a peer's routes that are in quarantine.
+func (in *In) Quarantined() int {
+	n := 0
+	for _, g := range in.groups {
+		if g.Endpoint == "" {
+			n += g.Len()
+		}
+	}
+	return n
+}
+
+// Route finds a route by its key, or nil.
+func (in *In) Route(f wire.Family, key string) *Route { return in.routes[f][key] }
+
+// Routes gives a peer's routes of a family by key.
+func (in *In) Routes(f wire.Family) map[string]*Route { return in.routes[f] }
+
+// Groups lists a peer's groups.
+func (in *In) Groups() []*Group {
+	list := make([]*Group, 0, len(in.groups))
+	for _, g := range in.groups {
+		list = append(list, g)
+	}
+	return list
+}
+
+// Group finds or makes the group with these attributes; fresh says that it was made, and is to be judged.
+func (in *In) Group(f wire.Family, a *wire.Attributes, twin bool, odd Reason) (g *Group, fresh bool) {
+	key := groupKey{f, *a, twin, odd}
+	if g = in.groups[key]; g == nil {
+		g = &Group{Peer: in.Peer, Family: f, Attributes: a, Scope: a.Scope(), LongLived: a.HasCommunity(wire.LongLivedStale), Duplicate: twin, PermitViolation: odd, in: in}
+		in.groups[key] = g
+		in.bytes += cost(a)
+		return g, true
+	}
+	return g, false
+}
+
+// Judge files a group under an endpoint, whose site it is, or with a reason in quarantine.
+func (t *Table) Judge(g *Group, site string, reason Reason) {
+	t.unfile(g)
+	if g.Site != site {
+		t.loads.addAll(g.Site, g, -1)
+		t.loads.addAll(site, g, 1)
+	}
+	endpoint := site
+	if reason != "" {
+		endpoint = ""
+	}
+	g.Site, g.Endpoint, g.Reason = site, endpoint, reason
+	if endpoint == "" {
+		t.suspects[g] = struct{}{}
+		return
+	}
+	groups := t.endpoints[endpoint]
+	if groups == nil {
+		groups = map[*Group]struct{}{}
+		t.endpoints[endpoint] = groups
+	}
+	groups[g] = struct{}{}
+}
+
+func (t *Table) unfile(g *Group) {
+	delete(t.suspects, g)
+	if groups := t.endpoints[g.Endpoint]; groups != nil {
+		delete(groups, g)
+		if len(groups) == 0 {
+			delete(t.endpoints, g.Endpoint)
+		}
+	}
+}
+
+// Endpoint gives the accepted groups of an endpoint.
+func (t *Table) Endpoint(name string) map[*Group]struct{} { return t.endpoints[name] }
+
+// Suspects gives the groups in quarantine.
+func (t *Table) Suspects() map[*Group]struct{} { return t.suspects }
+
+// Ins gives the Adj-RIB-In of every peer.
+func (t *Table) Ins() map[string]*In { return t.in }
+
+// Put puts a route of a peer into one of the peer's groups, taking it out of the one it is in. The route may have got
+// another NLRI with the same key.
+func (t *Table) Put(in *In, key string, r *Route, g *Group) {
+	in.weigh(r)
+	switch old := r.Group; old {
+	case g:
+		g.changed()
+	case nil:
+		in.routes[g.Family][key] = r
+		g.add(r)
+		t.loads.add(g.Site, g.Family, r.NLRI, 1)
+	default:
+		old.remove(r)
+		t.loads.add(old.Site, g.Family, r.NLRI, -1)
+		g.add(r)
+		t.loads.add(g.Site, g.Family, r.NLRI, 1)
+		t.Tidy(in, old)
+	}
+}
+
+// Remove takes a route out.
+func (t *Table) Remove(in *In, key string, r *Route) {
+	g := r.Group
+	delete(in.routes[g.Family], key)
+	in.forget(r)
+	if g.Family.Exact() {
+		in.remember(key, nil)
+	}
+	g.remove(r)
+	t.loads.add(g.Site, g.Family, r.NLRI, -1)
+	t.Tidy(in, g)
+}
+
+// Tidy takes a group out if it has no routes.
+func (t *Table) Tidy(in *In, g *Group) {
+	if g.Len() == 0 && g.in != nil {
+		t.unfile(g)
+		g.grow(-cost(g.Attributes) - sentBytes*len(g.Out))
+		g.in = nil
+		delete(in.groups, groupKey{g.Family, *g.Attributes, g.Duplicate, g.PermitViolation})
+	}
+}
+
+// Owner is the accepted route with this key, or nil.
+func (t *Table) Owner(f wire.Family, key string) *Route { return t.owners[f][key] }
+
+// SetOwner makes a route the accepted one with this key; nil makes it nobody's.
+func (t *Table) SetOwner(f wire.Family, key string, r *Route) {
+	if r == nil {
+		delete(t.owners[f], key)
+	} else {
+		t.owners[f][key] = r
+	}
+}
+
+// Wait puts a duplicate in line for its key.
+func (t *Table) Wait(f wire.Family, key string, r *Route) {
+	t.waiting[f][key] = append(t.waiting[f][key], r)
+}
+
+// Unwait takes a duplicate out of the line.
+func (t *Table) Unwait(f wire.Family, key string, r *Route) {
+	line := t.waiting[f][key]
+	for i := range line {
+		if line[i] == r {
+			line = append(line[:i:i], line[i+1:]...)
+			break
+		}
+	}
+	if len(line) == 0 {
+		delete(t.waiting[f], key)
+	} else {
+		t.waiting[f][key] = line
+	}
+}
+
+// Waiting lists the duplicates of a key, first come first.
+func (t *Table) Waiting(f wire.Family, key string) []*Route { return t.waiting[f][key] }

@@ -1,0 +1,42 @@
+package session
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"weft/routeserver/internal/wire"
+)
+
+// MaxText is the longest shutdown communication in bytes (RFC 9003).
+const MaxText = 255
+
+// CheckText says what is wrong with a shutdown communication, if anything.
+func CheckText(text string) error {
+	switch {
+	case len(text) > MaxText:
+		return fmt.Errorf("has %d bytes in UTF-8, more than %d (RFC 9003)", len(text), MaxText)
+	case !utf8.ValidString(text):
+		return fmt.Errorf("is not UTF-8")
+	}
+	return nil
+}
+
+// Reset ends a peer's connections with Cease / Administrative Reset and a text for the people there, and says what state
+// they were in; idle or active: there were none. The peer may come again at once, and we connect to it again if active.
+func (s *Server) Reset(peer, text string) (was string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slot := s.slots[peer]
+	if slot == nil {
+		return Active
+	}
+	was = slot.state().State
+	slot.forgive()
+	if progress[was] <= progress[Active] {
+		return was
+	}
+	s.log.Info("a session is reset", "peer", peer, "text", text)
+	s.engine.Events.Add("reset", peer, fmt.Sprintf("the session with %s is reset by an operator: %q", peer, text))
+	slot.closeUnless(func(*connection) bool { return false }, wire.Shutdown(wire.AdminReset, text))
+	return was
+}
