@@ -77,7 +77,7 @@ $(BIN)/wanrelay: lab/wan/relay.c
 	$(CC) -O2 -Wall -Wextra -Werror -o $@ $<
 
 .PHONY: guests
-guests: | $(B)/.python ## the lab's guest: kernel, initramfs and disk from Debian's packages; build/guests, docs/guests.md
+guests: | $(B)/.python ## the lab's guest: kernel, initramfs and disk from Debian's packages; build/guests, docs/operate/guests.md
 	@$(PY) -m lab.guests
 
 # -- lab ------------------------------------------------------------------------------------------------------------
@@ -104,71 +104,71 @@ lint: build ## ruff, mypy --strict, gofmt, go vet, staticcheck, shellcheck
 	./tests/lint
 unit: build ## the tests that need no lab
 	$(PY) -m pytest -m 'not lab'
-bench-join: build ## 100 joins and leaves, REST call to first ping; docs/join.md
-	$(PY) -m lab.bench_join --output $(B)/bench-join.json --document docs/join.md
+bench-join: build ## 100 joins and leaves, REST call to first ping; docs/reports/join.md
+	$(PY) -m lab.bench_join --output $(B)/bench-join.json --document docs/reports/join.md
 
 .PHONY: conformance
-conformance: build ## the rules of the hypervisor interface, for DRIVER=qemu|libvirt|simulated|MODULE:NAME; docs/drivers.md
+conformance: build ## the rules of the hypervisor interface, for DRIVER=qemu|libvirt|simulated|MODULE:NAME; docs/contribute/drivers.md
 	$(PY) -m tests.conformance $(or $(DRIVER),simulated)
 
 .PHONY: bench-policy
-bench-policy: build ## `weft policy plan` for 1,000 cloudlets and 200 VCPs, bare and lived in, on both databases; docs/policy.md; BENCH="--times 3"
-	$(PY) -m tests.bench.policy $(BENCH) --output $(B)/bench-policy.json --document docs/policy.md
+bench-policy: build ## `weft policy plan` for 1,000 cloudlets and 200 VCPs, bare and lived in, on both databases; docs/policy/policy.md; BENCH="--times 3"
+	$(PY) -m tests.bench.policy $(BENCH) --output $(B)/bench-policy.json --document docs/policy/policy.md
 
 .PHONY: soak-move
 soak-move: build ## a VM moves to and fro under load, MOVES=100; every byte and address checked; build/soak-move.json
 	$(PY) -m lab.soak_move --moves $(or $(MOVES),100) --output $(B)/soak-move.json
 
 .PHONY: faults
-faults: build ## a fault at every step of a move, with real parts, some hours; CASE='kill-*@memory cut-*@join' BENCH="--missing|--seconds N"; docs/faults.json, docs/faults.md
-	$(PY) -m lab.faults --case $(foreach case,$(or $(CASE),*),'$(case)') $(BENCH) --output docs/faults.json --document docs/faults.md
+faults: build ## a fault at every step of a move, with real parts, some hours; CASE='kill-*@memory cut-*@join' BENCH="--missing|--seconds N"; docs/reports/faults.json, docs/reports/faults.md
+	$(PY) -m lab.faults --case $(foreach case,$(or $(CASE),*),'$(case)') $(BENCH) --output docs/reports/faults.json --document docs/reports/faults.md
 
 .PHONY: verify-memory
-verify-memory: build ## all memory of a VM, page by page, after each of 100 moves by each way, some hours; WAY='qemu/*/1' MOVES=100 BENCH="--missing|--seconds N|--hold S"; docs/verify-memory.json, docs/verify-memory.md
-	$(PY) -m lab.verify_memory --way $(foreach way,$(or $(WAY),*),'$(way)') --moves $(or $(MOVES),100) $(BENCH) --output docs/verify-memory.json --document docs/verify-memory.md
+verify-memory: build ## all memory of a VM, page by page, after each of 100 moves by each way, some hours; WAY='qemu/*/1' MOVES=100 BENCH="--missing|--seconds N|--hold S"; docs/reports/verify-memory.json, docs/reports/verify-memory.md
+	$(PY) -m lab.verify_memory --way $(foreach way,$(or $(WAY),*),'$(way)') --moves $(or $(MOVES),100) $(BENCH) --output docs/reports/verify-memory.json --document docs/reports/verify-memory.md
 
 .PHONY: bench-move
-bench-move: build ## Teka's tables 6 and 7: QEMU alone, Weft on one path and two; RTT=20,50 RATE=60 BENCH="--quick|--often N|--missing|--from JSON"; docs/bench-move.json, docs/bench-move.md
-	$(PY) -m lab.bench_move $(if $(RTT),--rtt $(RTT)) $(if $(RATE),--rate $(RATE)) $(BENCH) --output docs/bench-move.json --document docs/bench-move.md
+bench-move: build ## Teka's tables 6 and 7: QEMU alone, Weft on one path and two; RTT=20,50 RATE=60 BENCH="--quick|--often N|--missing|--from JSON"; docs/reports/bench-move.json, docs/reports/bench-move.md
+	$(PY) -m lab.bench_move $(if $(RTT),--rtt $(RTT)) $(if $(RATE),--rate $(RATE)) $(BENCH) --output docs/reports/bench-move.json --document docs/reports/bench-move.md
 
 .PHONY: bench-qemu
-bench-qemu: build ## live migration by one path and two, plain, zstd and xbzrle, side by side; docs/qemu.md; wants `make guests`; BENCH="--rate 60"
+bench-qemu: build ## live migration by one path and two, plain, zstd and xbzrle, side by side; docs/operate/qemu.md; wants `make guests`; BENCH="--rate 60"
 	$(PY) -m lab.bench_qemu $(BENCH) --output $(B)/bench-qemu.json
 
 .PHONY: bench-tunnel
-bench-tunnel: build ## encrypted tunnels beside plain VXLAN, a full mesh of 24, new keys, a dead peer; eight minutes; docs/bench-tunnel.md; BENCH="--only mesh --sizes 2,8"
-	$(PY) -m tests.bench.tunnel $(BENCH) --output $(B)/bench-tunnel.json --document docs/bench-tunnel.md
+bench-tunnel: build ## encrypted tunnels beside plain VXLAN, a full mesh of 24, new keys, a dead peer; eight minutes; docs/reports/bench-tunnel.md; BENCH="--only mesh --sizes 2,8"
+	$(PY) -m tests.bench.tunnel $(BENCH) --output $(B)/bench-tunnel.json --document docs/reports/bench-tunnel.md
 
 .PHONY: bench-neighbours
 bench-neighbours: build ## what reports on neighbours cost a controller, on both databases, seven minutes; BENCH="--agents 1000 --seconds 120"
 	$(PY) -m tests.bench.neighbours $(BENCH) --output $(B)/bench-neighbours.json
 
 .PHONY: bench-audit
-bench-audit: build ## what the audit log costs a request, with it and without, in turn; docs/audit.md; BENCH="--requests 400"
+bench-audit: build ## what the audit log costs a request, with it and without, in turn; docs/operate/audit.md; BENCH="--requests 400"
 	$(PY) -m tests.bench.audit $(BENCH) --output $(B)/bench-audit.json
 
 .PHONY: bench-leases
-bench-leases: build ## leases a second, 1 and 2 controllers over PostgreSQL, simulated agents; docs/leases.md; five minutes; BENCH="--rate 1000 --seconds 10"
+bench-leases: build ## leases a second, 1 and 2 controllers over PostgreSQL, simulated agents; docs/network/leases.md; five minutes; BENCH="--rate 1000 --seconds 10"
 	$(PY) -m tests.bench.leases $(BENCH) --output $(B)/bench-leases.json
 
 .PHONY: bench-routeserver
-bench-routeserver: $(BIN)/weft-routeserver $(BIN)/gobgpd ## side by side with BIRD, FRR and gobgpd; docs/routeserver.md; BENCH=--quick for five minutes, all of it takes half an hour
+bench-routeserver: $(BIN)/weft-routeserver $(BIN)/gobgpd ## side by side with BIRD, FRR and gobgpd; docs/reports/routeserver.md; BENCH=--quick for five minutes, all of it takes half an hour
 	@./routeserver/cmd/bench/setup
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./cmd/bench
-	$(BIN)/bench-routeserver $(BENCH) -output $(B)/bench-routeserver.json -page docs/routeserver.md
+	$(BIN)/bench-routeserver $(BENCH) -output $(B)/bench-routeserver.json -page docs/reports/routeserver.md
 
 .PHONY: bench-routeserver-against
-bench-routeserver-against: $(BIN)/weft-routeserver ## this route server beside an earlier one, round by round; more than 10 % slower fails; COMMIT=REVISION; BENCH="-rounds 20 -sizes 1000/100000/10/evpn"; docs/routeserver-against.md
+bench-routeserver-against: $(BIN)/weft-routeserver ## this route server beside an earlier one, round by round; more than 10 % slower fails; COMMIT=REVISION; BENCH="-rounds 20 -sizes 1000/100000/10/evpn"; docs/reports/routeserver-against.md
 	@test -n "$(COMMIT)" || { echo "say which earlier one: make bench-routeserver-against COMMIT=REVISION" >&2; exit 2; }
 	@echo "== the route server of $(COMMIT)"
 	@rm -rf $(B)/before && mkdir -p $(B)/before && git archive "$(COMMIT)" routeserver | tar -x -C $(B)/before
 	@cd $(B)/before/routeserver && go build -trimpath -o $(abspath $(BIN)/weft-routeserver-before) ./cmd/weft-routeserver
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/bench-routeserver) ./cmd/bench
-	$(BIN)/bench-routeserver -before $(BIN)/weft-routeserver-before -revisions "$(COMMIT)..$$(git rev-parse --short HEAD)" -sizes 1000/100000/10/evpn,1000/1000/10 $(BENCH) -output $(B)/bench-routeserver-against.json -page docs/routeserver-against.md
+	$(BIN)/bench-routeserver -before $(BIN)/weft-routeserver-before -revisions "$(COMMIT)..$$(git rev-parse --short HEAD)" -sizes 1000/100000/10/evpn,1000/1000/10 $(BENCH) -output $(B)/bench-routeserver-against.json -page docs/reports/routeserver-against.md
 
 .PHONY: simulate
-simulate: build ## growth to 100,000 cloudlets and a million devices, simulated; docs/scale.md; SIZE=1000 DATABASES=sqlite for a quick look
-	$(PY) -m tests.simulate $(if $(SIZE),--size $(SIZE)) $(if $(DATABASES),--databases $(DATABASES)) --output $(B)/simulate.json $(if $(SIZE),--document $(B)/scale.md,--document docs/scale.md)
+simulate: build ## growth to 100,000 cloudlets and a million devices, simulated; docs/reports/scale.md; SIZE=1000 DATABASES=sqlite for a quick look
+	$(PY) -m tests.simulate $(if $(SIZE),--size $(SIZE)) $(if $(DATABASES),--databases $(DATABASES)) --output $(B)/simulate.json $(if $(SIZE),--document $(B)/scale.md,--document docs/reports/scale.md)
 
 .PHONY: fuzz nightly
 fuzz: | $(GO) ## everything that reads what others wrote, TIME=10m in total for all targets
@@ -177,7 +177,7 @@ nightly: build ## a million random steps against the second model, fuzzing, the 
 	./tests/nightly
 
 .PHONY: poisons
-poisons: build ## every poison of the corpus against the FRR, BIRD and gobgpd that are here; docs/poison.md; make fresh COMMANDS=poisons RELEASE=trixie for Debian 13's
+poisons: build ## every poison of the corpus against the FRR, BIRD and gobgpd that are here; docs/network/poison.md; make fresh COMMANDS=poisons RELEASE=trixie for Debian 13's
 	cd routeserver && go test ./interop -count=1 -run '^Test(Poisons|Guard)$$' -v
 
 .PHONY: fresh
@@ -185,14 +185,14 @@ fresh: ## both commands in a bare Debian root of their own; RELEASE=bookworm|tri
 	./tests/fresh $(or $(RELEASE),bookworm) $(COMMANDS)
 
 .PHONY: soak
-soak: $(BIN)/weft-routeserver ## one route server under churn, memory flat and no route astray; docs/soak.md; MINUTES=30
+soak: $(BIN)/weft-routeserver ## one route server under churn, memory flat and no route astray; docs/reports/soak.md; MINUTES=30
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/soak) ./cmd/soak
-	$(BIN)/soak -minutes $(or $(MINUTES),30) -output $(B)/soak.json -page docs/soak.md
+	$(BIN)/soak -minutes $(or $(MINUTES),30) -output $(B)/soak.json -page docs/reports/soak.md
 
 .PHONY: siege
-siege: build ## a region besieged by strangers, a hostile PE, agent and device at once, MINUTES=10; nobody else may notice; docs/siege.md
+siege: build ## a region besieged by strangers, a hostile PE, agent and device at once, MINUTES=10; nobody else may notice; docs/reports/siege.md
 	@cd routeserver && go build -trimpath -o $(abspath $(BIN)/hostile-pe) ./cmd/hostile-pe
-	$(PY) -m lab.siege --minutes $(or $(MINUTES),10) $(SIEGE) --output $(B)/siege.json --document docs/siege.md
+	$(PY) -m lab.siege --minutes $(or $(MINUTES),10) $(SIEGE) --output $(B)/siege.json --document docs/reports/siege.md
 
 clean: ## removes build/ (after lab-down)
 	rm -rf $(B)

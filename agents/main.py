@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="what the kernel has: LANs, ports, tunnels, routes")
     show.add_argument("--output", choices=("table", "json"), default="table")
     strongswan = commands.add_parser(
-        "strongswan", help="print the strongswan.conf to start charon with; see docs/ipsec.md"
+        "strongswan", help="print the strongswan.conf to start charon with; see docs/network/ipsec.md"
     )
     strongswan.add_argument("--config", type=Path, required=True, metavar="FILE", help="the agent's TOML file")
     return parser

@@ -95,8 +95,8 @@ class Settings(BaseSettings):
     `agent_tls_only` nowhere else. With `session_secret_file` BGP sessions are signed with keys derived from it, and
     with `enrolled_only` there are none but those of cloudlets that have enrolled. `oidc` is who knows the people that
     may call, and what they may do. `connections` may be open, `peer_connections` from one address, a request may take
-    `request_seconds` to arrive, and `caller_rate` and `stranger_rate` are requests a second (docs/limits.md); 0 is no
-    limit."""
+    `request_seconds` to arrive, and `caller_rate` and `stranger_rate` are requests a second (docs/operate/limits.md); 0
+    is no limit."""
 
     model_config = SettingsConfigDict(env_prefix="WEFT_")
 

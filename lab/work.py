@@ -1,5 +1,5 @@
 """Load on a guest from a device's namespace, and the verdict: was the connection alive, were all bytes right, how long
-was the longest stall (docs/guests.md). The door to `weft-work`, which `make guests` builds."""
+was the longest stall (docs/operate/guests.md). The door to `weft-work`, which `make guests` builds."""
 
 import json
 import signal

@@ -1,4 +1,5 @@
-"""The interface of a hypervisor driver: all that an agent asks of one (docs/drivers.md is the author's guide).
+"""The interface of a hypervisor driver: all that an agent asks of one (docs/contribute/drivers.md is the author's
+guide).
 
 A driver is found by its entry point in the group `weft.hypervisors`, a callable `(Site) -> Hypervisor`. It may be
 asked for the same thing twice, and after a restart of the agent finds its machines again by their names: what runs is

@@ -1,5 +1,5 @@
 """Multipath TCP as the agents see and steer it: what happens between `activate` and `normal` of a move
-(docs/multipath.md).
+(docs/network/multipath.md).
 
 Begin with switch.py (what is done, in which order) and join.py (how it is known that the device is there). Pure:
 options.py and segment.py (what is in a frame), handshake.py (when a subflow has joined), sockets.py (what a guest says

@@ -1,4 +1,4 @@
-"""The IPv6 address that goes with an IPv4 one: a pair has one number in both plans (docs/ipv6.md). Pure."""
+"""The IPv6 address that goes with an IPv4 one: a pair has one number in both plans (docs/network/ipv6.md). Pure."""
 
 from ipaddress import IPv4Address, ip_network
 

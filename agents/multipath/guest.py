@@ -1,4 +1,4 @@
-"""The guest's part: the program `weft-guest` in the VM, asked through the hypervisor (docs/guests.md)."""
+"""The guest's part: the program `weft-guest` in the VM, asked through the hypervisor (docs/operate/guests.md)."""
 
 import asyncio
 from ipaddress import ip_address

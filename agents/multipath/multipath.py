@@ -10,8 +10,8 @@ from agents.multipath.watches import Watches
 
 class Multipath:
     """`device` gives the interface of an endpoint's LAN, None if there is none here; `greet` is called with an endpoint
-    to which a machine has moved; `seconds` is how long a device may take to join; `address6` gives the IPv6 address that
-    goes with another one, None if there is none; `home` says whether an address is of an endpoint's own LAN."""
+    to which a machine has moved; `seconds` is how long a device may take to join; `address6` gives the IPv6 address
+    that goes with another one, None if there is none; `home` says whether an address is of an endpoint's own LAN."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""From the old address to the new one, with the guest's help (docs/multipath.md has the sequence).
+"""From the old address to the new one, with the guest's help (docs/network/multipath.md has the sequence).
 
 Every call looks first and may be made again: a restart of the agent costs what was seen on the wire, so that then the
 guest's word counts.

@@ -44,8 +44,8 @@ class Several:
 
 
 class Watches:
-    """`device` gives the interface of an endpoint's LAN, None if there is none; `address6` the IPv6 address that goes with
-    another, None likewise."""
+    """`device` gives the interface of an endpoint's LAN, None if there is none; `address6` the IPv6 address that goes
+    with another, None likewise."""
 
     def __init__(self, device: Callable[[str], str | None], address6: Callable[[Address], Address | None]) -> None:
         self._device, self._address6 = device, address6

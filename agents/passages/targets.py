@@ -34,7 +34,7 @@ class Target:
 
 def targets(desired: Desired) -> Iterator[Target]:
     """For each LAN its remotes, and those of the cloudlet's other LANs that it shares no pool with, in each family that
-    both have. A gateway has the first address of its prefix (docs/addresses.md)."""
+    both have. A gateway has the first address of its prefix (docs/network/addresses.md)."""
     own = {endpoint.name for endpoint in desired.endpoints}
     remotes = {r.endpoint: r for e in desired.endpoints for r in e.remotes if r.endpoint not in own}
     for endpoint in desired.endpoints:

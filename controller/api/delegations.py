@@ -1,4 +1,5 @@
-"""Delegations: which ranges of addresses agents give out by themselves (docs/leases.md), as engineers see them."""
+"""Delegations: which ranges of addresses agents give out by themselves (docs/network/leases.md), as engineers see
+them."""
 
 from datetime import datetime
 

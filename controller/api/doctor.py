@@ -44,8 +44,8 @@ PAGE = 10_000
 
 
 class Difference(BaseModel):
-    """One thing that is not as it should be, where, and in a sentence. `kind` is one of those in `docs/doctor.md`, and
-    `remedy` says what to do about it."""
+    """One thing that is not as it should be, where, and in a sentence. `kind` is one of those in
+    `docs/operate/doctor.md`, and `remedy` says what to do about it."""
 
     model_config = ConfigDict(from_attributes=True)
 

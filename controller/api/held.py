@@ -1,4 +1,4 @@
-"""Routes that are held back from PEs which ended their sessions for them (docs/poison.md)."""
+"""Routes that are held back from PEs which ended their sessions for them (docs/network/poison.md)."""
 
 from typing import Any
 

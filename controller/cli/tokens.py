@@ -42,7 +42,7 @@ def list_() -> None:
 )
 def add(
     name: NewName,
-    role: Annotated[Role, typer.Option(help="What it may do (docs/access.md).")],
+    role: Annotated[Role, typer.Option(help="What it may do (docs/operate/access.md).")],
     tenant: Annotated[str | None, typer.Option(metavar="NAME", help="Whose it is, for the role `tenant`.")] = None,
     days: Days = 30,
     to: To = None,

@@ -29,7 +29,7 @@ def believes(url: str) -> bool:
 
 
 class _Controller(httpx.HTTPTransport):
-    """The certificate is the controller's, whatever its address is (docs/identity.md)."""
+    """The certificate is the controller's, whatever its address is (docs/operate/identity.md)."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         from controller.wire.certificates import CONTROLLER  # takes its time to load, and few need it

@@ -1,1 +1,1 @@
-"""Certificates of cloudlets: issued, revoked, and asked for on each connection (docs/identity.md)."""
+"""Certificates of cloudlets: issued, revoked, and asked for on each connection (docs/operate/identity.md)."""

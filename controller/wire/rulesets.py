@@ -140,7 +140,7 @@ class PeerReceipt(Message):
     """What one PE was sent. `written_us` is the time from the start of the transaction until the last of it was
     handed to the kernel's socket; None when the session is down or the peer was still behind when the reply left.
     `withheld` counts routes that it is to have and that do not fit into a message that it takes (RFC 8654),
-    `held` those that it does not bear (docs/poison.md)."""
+    `held` those that it does not bear (docs/network/poison.md)."""
 
     peer: str
     announced: int

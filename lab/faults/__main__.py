@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begins no further case after so long")
     parser.add_argument("--times", type=int, default=1, help="how often each is put through [1]")
     parser.add_argument("--missing", action="store_true", help="only cases that --output does not have yet")
-    parser.add_argument("--output", type=Path, default=Path("docs/faults.json"), help="what happened, as JSON")
+    parser.add_argument("--output", type=Path, default=Path("docs/reports/faults.json"), help="what happened, as JSON")
     parser.add_argument("--document", type=Path, help="a page whose table is replaced")
     arguments = parser.parse_args()
     if arguments.document and not arguments.document.exists():

@@ -1,4 +1,4 @@
-"""Which faults there are at which steps of a move, and how each may end (docs/moves.md, "Faults"). Pure."""
+"""Which faults there are at which steps of a move, and how each may end (docs/network/moves.md, "Faults"). Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The guest package as a Debian package, for VMs that are not the lab's (docs/guests.md)."""
+"""The guest package as a Debian package, for VMs that are not the lab's (docs/operate/guests.md)."""
 
 import os
 import shutil

@@ -21,7 +21,9 @@ def main() -> int:
     parser.add_argument("--missing", action="store_true", help="as many as --output has less than --moves")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begins no further move after so long")
     parser.add_argument("--hold", type=float, default=0.2, help="seconds between memory and switchover [0.2]")
-    parser.add_argument("--output", type=Path, default=Path("docs/verify-memory.json"), help="every move, as JSON")
+    parser.add_argument(
+        "--output", type=Path, default=Path("docs/reports/verify-memory.json"), help="every move, as JSON"
+    )
     parser.add_argument("--document", type=Path, help="a page whose table is replaced")
     arguments = parser.parse_args()
     if arguments.document and not arguments.document.exists():

@@ -3,5 +3,5 @@
     python -m tests.conformance MODULE:NAME
 
 runs them for the bench that MODULE has under NAME (`bench.py` says what that is), and `make conformance DRIVER=qemu`
-for one of the repository's own. docs/drivers.md is the author's guide.
+for one of the repository's own. docs/contribute/drivers.md is the author's guide.
 """

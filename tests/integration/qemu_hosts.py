@@ -85,7 +85,7 @@ def move(here: Host, there: Host, name: str, tuning: Tuning | None = None) -> fl
 
 
 def work(host: Host, *words: str) -> dict[str, Any]:
-    """Asks the workloads in the guest (docs/guests.md)."""
+    """Asks the workloads in the guest (docs/operate/guests.md)."""
     said = host.do(host.driver.guest("vm1", "weft-work", "ask", "127.0.0.1", *words, seconds=90))
     found: dict[str, Any] = json.loads(said)
     return found

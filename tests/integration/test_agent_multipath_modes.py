@@ -96,7 +96,7 @@ async def walks(place: Place) -> None:
 
 
 def take_along(place: Place) -> None:
-    """What the device's path manager is told at a new place (docs/multipath.md)."""
+    """What the device's path manager is told at a new place (docs/network/multipath.md)."""
     device = place.net.device
     device.run(f"ip mptcp endpoint add {DEVICE} dev eth0 subflow fullmesh{_flag(place.mode)}")
     wait_for("a subflow from the new place", lambda: (DEVICE, OLD) in sent(device))

@@ -64,7 +64,7 @@ def ended(rest: Rest, move: str) -> Json:
 
 
 def memory(region: Region, rest: Rest, *words: str) -> Json:
-    """What the VM says of what it writes to its memory (docs/guests.md)."""
+    """What the VM says of what it writes to its memory (docs/operate/guests.md)."""
     return work.ask(region.namespace("m1"), rest.get("/vms/v1")["address"], ["memory", *words])
 
 

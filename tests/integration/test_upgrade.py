@@ -1,4 +1,4 @@
-"""docs/upgrade.md, step by step, with pings between members: none is lost."""
+"""docs/operate/upgrade.md, step by step, with pings between members: none is lost."""
 
 import json
 import shutil

@@ -98,7 +98,7 @@ def test_it_has_the_processor_as_in_the_lab() -> None:
 def test_the_same_packages_everywhere() -> None:
     image = [word for line in instructions(ROOT / "deploy/agent.Dockerfile") if line[0] == "RUN" for word in line]
     [page] = re.findall(
-        r"^ +apt-get install --no-install-recommends (.*)$", (ROOT / "docs/ipsec.md").read_text(), re.MULTILINE
+        r"^ +apt-get install --no-install-recommends (.*)$", (ROOT / "docs/network/ipsec.md").read_text(), re.MULTILINE
     )
     [installed] = re.findall(r"^packages=\((.*?)^\)", (ROOT / "lab/provision").read_text(), re.MULTILINE | re.DOTALL)
     lab = packages(installed)

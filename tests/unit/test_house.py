@@ -123,6 +123,24 @@ def test_files_that_are_named_are_there() -> None:
             assert found, f"{path.relative_to(ROOT)} names {named}, and there is no such file"
 
 
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("*/README.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text()
+    for link in re.findall(r"\]\(([^)#\s]+)", text):
+        assert link.startswith("https://") or (page.parent / link).exists(), f"[…]({link})"
+    for named in re.findall(r"(?<![\w/])((?:\.\./)*(?:[\w-]+/)*[\w-]+\.md)\b", text):
+        assert (page.parent / named).exists() or (ROOT / named).exists(), named
+
+
+def test_each_page_is_in_the_index() -> None:
+    index = (ROOT / "docs/README.md").read_text()
+    for page in (ROOT / "docs").glob("*/*.md"):
+        assert f"`{page.relative_to(ROOT / 'docs')}`" in index, f"docs/README.md has no line on {page.name}"
+
+
 def test_every_folder_says_what_it_is() -> None:
     for folder in ("controller", "routeserver", "agents", "policies", "migrations", "lab", "tests", "docs", "deploy"):
         readme = ROOT / folder / "README.md"

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "papers.md"
+PAGE = ROOT / "docs" / "contribute" / "papers.md"
 PAPERS = ("CloudNet", "Teka", "Chaufournier", "Ha et al.", "Ma et al.")
 
 

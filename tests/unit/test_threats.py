@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/threats.md").read_text()
+PAGE = (ROOT / "docs/operate/threats.md").read_text()
 
 
 def test_every_mechanism_has_tests_that_are_there() -> None:
@@ -19,5 +19,5 @@ def test_every_mechanism_has_tests_that_are_there() -> None:
 
 
 def test_it_is_found() -> None:
-    assert "docs/threats.md" in (ROOT / "SECURITY.md").read_text()
-    assert "`threats.md`" in (ROOT / "docs/README.md").read_text()
+    assert "docs/operate/threats.md" in (ROOT / "SECURITY.md").read_text()
+    assert "`operate/threats.md`" in (ROOT / "docs/README.md").read_text()

@@ -1,5 +1,5 @@
 """The `libvirt` driver: machines as domains of a libvirtd's, moved as the `qemu` driver moves its own
-(docs/libvirt.md). `driver` is its entry point."""
+(docs/operate/libvirt.md). `driver` is its entry point."""
 
 from agents.hypervisors.hypervisor import Hypervisor, Site
 from agents.hypervisors.libvirt.hypervisor import Libvirt

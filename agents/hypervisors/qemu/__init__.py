@@ -1,4 +1,4 @@
-"""The `qemu` driver: KVM or TCG, driven over QMP (docs/qemu.md). `driver` is its entry point."""
+"""The `qemu` driver: KVM or TCG, driven over QMP (docs/operate/qemu.md). `driver` is its entry point."""
 
 from agents.hypervisors.hypervisor import Hypervisor, Site
 from agents.hypervisors.qemu.hypervisor import Qemu

@@ -11,8 +11,8 @@ PROGRAM = "qemu-system-x86_64"
 MACHINE_TYPE = "pc-q35-10.0"
 """Not the newest that a QEMU has: both ends must have it, whatever their versions."""
 
-# What of the state goes in the pause, on a connection that TCP has not made fast (docs/qemu.md): no description of it,
-# and no tables of 1,024 queues for each device, which virtio 1 has and its legacy interface has not.
+# What of the state goes in the pause, on a connection that TCP has not made fast (docs/operate/qemu.md): no description
+# of it, and no tables of 1,024 queues for each device, which virtio 1 has and its legacy interface has not.
 _QUIET = "dump-guest-core=off,suppress-vmdesc=on"
 _LEGACY = "disable-modern=on,disable-legacy=off"
 

@@ -13,8 +13,8 @@ from controller.wire.moves import Figures, Tuning
 
 CHANNELS = 1
 """Of multifd. With more of them a connection that breaks can leave QEMU 10.0 waiting for ever: the channel that failed
-says so, the others just end, and the thread that copies has been waiting for one of those (docs/qemu.md, "Traps").
-Several paths are MPTCP's."""
+says so, the others just end, and the thread that copies has been waiting for one of those (docs/operate/qemu.md,
+"Traps"). Several paths are MPTCP's."""
 XBZRLE_CACHE = 256 << 20
 UNLIMITED = 10**12
 """Bytes per second."""

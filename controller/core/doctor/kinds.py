@@ -1,4 +1,4 @@
-"""What sorts of differences there are, and the remedy for each. `docs/doctor.md` lists the same."""
+"""What sorts of differences there are, and the remedy for each. `docs/operate/doctor.md` lists the same."""
 
 from enum import StrEnum
 

@@ -15,7 +15,7 @@ from controller.wire.rulesets import RuleSet
 class Route:
     """A line of the looking glass. `key` identifies the NLRI within its family, `peer` announced it, `to` was sent it
     (Adj-RIB-Out only), `reason` is why it is in quarantine, `withheld` why `to` is not sent what it
-    is to have, `held` why it is held back from `to`, which does not bear it (docs/poison.md)."""
+    is to have, `held` why it is held back from `to`, which does not bear it (docs/network/poison.md)."""
 
     family: str
     key: str
@@ -56,7 +56,7 @@ def _held(held: dict[str, Any] | None) -> str:
 class RouteServer:
     """What was read from one route server. `rule_set` is None when it could not be reached; `error` says why, or why it
     is not brought up to date. `sessions` gives the FSM state by peer, in lower case. `barred` are pairs of a
-    recipient and an announcer none of whose routes the recipient is sent (docs/poison.md)."""
+    recipient and an announcer none of whose routes the recipient is sent (docs/network/poison.md)."""
 
     name: str
     rule_set: RuleSet | None

@@ -1,4 +1,4 @@
-/* weft-work: load for VMs that move, and proof that nothing was lost (docs/guests.md).
+/* weft-work: load for VMs that move, and proof that nothing was lost (docs/operate/guests.md).
  *
  *   weft-work serve [PORT]                            in the guest
  *   weft-work stream HOST [key=value …] [series=FILE] down=, up= (bytes a second; -1: as fast as it goes), seconds=,

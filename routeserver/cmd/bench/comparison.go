@@ -32,7 +32,7 @@ var compared = []figure{
 
 const comparisonIntro = `# This route server and an earlier one
 
-Made by ` + "`make bench-routeserver-against`" + `: round by round, both releases do the job of docs/routeserver.md at each size, one
+Made by ` + "`make bench-routeserver-against`" + `: round by round, both releases do the job of docs/reports/routeserver.md at each size, one
 after the other, and in the next round the other way round (%s; %s; load average before: %s). Each round's change is of its own
 two figures, as the machine is faster in one minute than in another; all columns are medians over the rounds, and a change of
 more than %g %% fails the command. In brackets: between what and what nine of ten draws of as many rounds, from those made,

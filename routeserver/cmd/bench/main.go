@@ -1,7 +1,7 @@
 // Command bench compares route servers that do the same job: one site route target per PE, pools, and route targets
 // rewritten so that each PE holds the routes of its own pool under its own route target, and nothing else.
 //
-// Every daemon runs alone in a network namespace of its own, with the same emulated PEs; see ../../docs/routeserver.md.
+// Every daemon runs alone in a network namespace of its own, with the same emulated PEs; see ../../docs/reports/routeserver.md.
 package main
 
 import (

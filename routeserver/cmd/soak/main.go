@@ -1,5 +1,5 @@
 // Command soak runs one route server under constant churn and says whether it stays as it is: memory, goroutines and file
-// descriptors flat, no session lost that should stay, and no PE ever sent what is not its own; see ../../docs/soak.md.
+// descriptors flat, no session lost that should stay, and no PE ever sent what is not its own; see ../../docs/reports/soak.md.
 package main
 
 import (

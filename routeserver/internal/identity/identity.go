@@ -1,4 +1,4 @@
-// Package identity is TLS with the certificate of the host: the files that its agent keeps (docs/identity.md), as they are
+// Package identity is TLS with the certificate of the host: the files that its agent keeps (docs/operate/identity.md), as they are
 // when a connection begins. Whoever is connected stays so when they change.
 package identity
 

@@ -46,7 +46,8 @@ class Throughput:
 
 @contextmanager
 def receive_buffers() -> Iterator[None]:
-    """As docs/ipsec.md says, for charons that are started meanwhile: the kernel has one value for all namespaces."""
+    """As docs/network/ipsec.md says, for charons that are started meanwhile: the kernel has one value for all
+    namespaces."""
     before = BUFFERS.read_text()
     BUFFERS.write_text(f"{RECEIVE}")
     try:

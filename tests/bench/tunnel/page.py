@@ -1,4 +1,4 @@
-"""docs/bench-tunnel.md from what was measured. Pure."""
+"""docs/reports/bench-tunnel.md from what was measured. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Backups of a running controller, taken as docs/database.md says, and what a controller finds that starts on one."""
+"""Backups of a running controller, taken as docs/operate/database.md says, and what a controller finds that starts on
+one."""
 
 import asyncio
 import sqlite3

@@ -188,8 +188,8 @@ def test_a_tenant_may_only_what_is_listed(operation: Operation) -> None:
 
 
 def test_the_page_has_the_list() -> None:
-    """docs/access.md says what the code does."""
-    page = (Path(__file__).parents[3] / "docs" / "access.md").read_text()
+    """docs/operate/access.md says what the code does."""
+    page = (Path(__file__).parents[3] / "docs" / "operate" / "access.md").read_text()
     written = {line.strip("-` ") for line in page.splitlines() if line.startswith(("- `GET", "- `POST", "- `DELETE"))}
     assert written == {
         f"{method} {path}" + ("?endpoint=" if where == QUERY else "") for (method, path), (where, _) in TENANTS.items()

@@ -169,8 +169,8 @@ async def test_tokens_do_without_the_admin_token(start: Start) -> None:
 
 
 def test_the_page_has_the_table() -> None:
-    """docs/access.md says what the code does."""
-    page = (Path(__file__).parents[3] / "docs" / "access.md").read_text()
+    """docs/operate/access.md says what the code does."""
+    page = (Path(__file__).parents[3] / "docs" / "operate" / "access.md").read_text()
     rows = [f"| {tag} | {least.look} | {least.change} |" for tag, least in TABLE.items()]
     written = [line for line in page.splitlines() if line.startswith("| ") and line.count("|") == 4]
     assert sorted(written[1:]) == sorted(rows)

@@ -1,8 +1,8 @@
 """No two live leases share an address, whatever happens: clients, partitions, messages lost or late, crashes, copies of
 disks and of the database put back, clocks that jump. Everything is tried at random against the real code.
 
-What is left out is what docs/leases.md says cannot be helped: an older copy of the database put back within a lease
-time of the agent's memory being lost, or the other way round; and what operators granted after the copy was made.
+What is left out is what docs/network/leases.md says cannot be helped: an older copy of the database put back within a
+lease time of the agent's memory being lost, or the other way round; and what operators granted after the copy was made.
 """
 
 import asyncio

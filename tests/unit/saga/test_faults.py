@@ -1,4 +1,4 @@
-"""One fault at every step, each as it is named in docs/moves.md."""
+"""One fault at every step, each as it is named in docs/network/moves.md."""
 
 import pytest
 

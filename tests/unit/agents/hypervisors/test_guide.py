@@ -20,7 +20,7 @@ BLOCK = re.compile(r'```python\n("""(\w+\.py)""".*?)```', re.DOTALL)
 
 def conformance(directory: Path, old: str = "", new: str = "") -> "subprocess.CompletedProcess[str]":
     """The guide's own command, with one thing changed in its driver."""
-    for text, name in BLOCK.findall((ROOT / "docs" / "drivers.md").read_text()):
+    for text, name in BLOCK.findall((ROOT / "docs" / "contribute" / "drivers.md").read_text()):
         if old and name == "notebook.py":
             assert text.count(old) == 1, old
             text = text.replace(old, new)
