@@ -83,11 +83,11 @@ guests: | $(B)/.python ## the lab's guest: kernel, initramfs and disk from Debia
 # -- lab ------------------------------------------------------------------------------------------------------------
 .PHONY: lab-up lab-status lab-down
 lab-up: build ## a region in network namespaces; TOPOLOGY=FILE
-	$(VENV)/bin/weft lab up $(TOPOLOGY)
+	$(VENV)/bin/weft-lab up $(TOPOLOGY)
 lab-status: build ## what runs in the lab
-	$(VENV)/bin/weft lab status
+	$(VENV)/bin/weft-lab status
 lab-down: build ## nothing is left behind
-	$(VENV)/bin/weft lab down
+	$(VENV)/bin/weft-lab down
 
 # -- checks and figures ------------------------------------------------------------------------------------------------
 $(B)/audit/.tools: tests/audit/requirements.txt | $(B)/.python

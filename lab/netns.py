@@ -19,7 +19,7 @@ RUN = Path("/run/netns")
 def create(names: Sequence[str]) -> None:
     """Makes namespaces with `lo` up. None of them may exist."""
     if taken := [name for name in names if (RUN / name).exists()]:
-        raise LabError(f"network namespaces exist already: {', '.join(taken)}", "weft lab down removes a lab's")
+        raise LabError(f"network namespaces exist already: {', '.join(taken)}", "weft-lab down removes a lab's")
     _ip_batch([f"netns add {name}" for name in names])
     for name in names:
         _ip_batch([f"link set lo alias {MARK}", "link set lo up"], name)

@@ -59,7 +59,7 @@ class Region:
     @property
     def state(self) -> State:
         if self._state is None:
-            raise LabError("the lab is not up", "weft lab up TOPOLOGY")
+            raise LabError("the lab is not up", "weft-lab up TOPOLOGY")
         return self._state
 
     @property
@@ -260,7 +260,7 @@ class Region:
                 progress(f"the lab is up but for {', '.join(stopped)}; building it anew")
                 return False
             if time.monotonic() >= deadline:
-                raise LabError(f"another lab is up ({state.topology})", "weft lab down removes it")
+                raise LabError(f"another lab is up ({state.topology})", "weft-lab down removes it")
             if not told:
                 progress(f"waiting for the lab of {state.topology} to be removed")
                 told = True

@@ -62,7 +62,7 @@ class State:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            raise LabError(f"{STATE} cannot be read", "weft lab down removes the lab without it") from None
+            raise LabError(f"{STATE} cannot be read", "weft-lab down removes the lab without it") from None
         return state if state.boot == boot_id() else None
 
     @staticmethod

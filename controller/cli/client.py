@@ -259,5 +259,5 @@ def _advice(url: str, reason: str) -> tuple[str, ...]:
     if "certificate verify failed" in reason:
         return (f"  {ROOT} names the region's root, a file; `weft certificate authority` prints it on the controller",)
     if url == TCP:
-        return ("  --url or WEFT_URL says where it is; `weft lab up` starts one on this machine",)
+        return ("  --url or WEFT_URL says where it is; `weft-lab up` starts one on this machine",)
     return ()

@@ -4,7 +4,7 @@ means something; the commands themselves only call, print, and raise Failure."""
 import functools
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -37,9 +37,10 @@ def set_session(url: str | None, output: Output | None, color: Color | None) -> 
 
 
 class Noun(typer.Typer):
-    """`weft NOUN VERB`. `name` is singular."""
+    """`weft NOUN VERB`. `name` is singular. `asks`: its commands ask a controller, so that they take `--url`."""
 
-    def __init__(self, name: str, help: str) -> None:
+    def __init__(self, name: str, help: str, asks: bool = True) -> None:
+        self._options = OPTIONS if asks else {name: one for name, one in OPTIONS.items() if name != "url"}
         super().__init__(
             name=name,
             help=help,
@@ -53,13 +54,13 @@ class Noun(typer.Typer):
         lines = "\n".join(f"  {line.strip()}" for line in example.strip().splitlines())
 
         def decorate(function: Callable[..., None]) -> Callable[..., None]:
-            self.command(name, epilog=f"\b\nExamples:\n{lines}", **settings)(_command(function))
+            self.command(name, epilog=f"\b\nExamples:\n{lines}", **settings)(_command(function, self._options))
             return function
 
         return decorate
 
 
-def _command(function: Callable[..., None]) -> Callable[..., None]:
+def _command(function: Callable[..., None], options: Mapping[str, Any]) -> Callable[..., None]:
     """`function` with the options of every command, and with failures turned into exit codes."""
 
     @functools.wraps(function)
@@ -72,10 +73,10 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(function)
     extra = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in OPTIONS.items()
+        for name, annotation in options.items()
     ]
     run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *extra])  # type: ignore[attr-defined]
-    run.__annotations__ = {**function.__annotations__, **OPTIONS}
+    run.__annotations__ = {**function.__annotations__, **options}
     return run
 
 

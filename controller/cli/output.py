@@ -52,9 +52,9 @@ def say(*lines: str) -> None:
 
 
 def complain(*lines: str) -> None:
-    """Failures, on standard error: the first line with `weft:`, others set in or, of a diff, as they are."""
+    """Failures, on standard error: the first line with the program's name, others set in or, of a diff, as they are."""
     first, *more = [visible(part) for line in lines or ("",) for part in line.split("\n")]
-    terminal.show([(State("weft:", Tone.ALARM), " ", first), *map(terminal.differing, more)], sys.stderr)
+    terminal.show([(State(f"{session.program}:", Tone.ALARM), " ", first), *map(terminal.differing, more)], sys.stderr)
 
 
 def difference(text: str) -> None:

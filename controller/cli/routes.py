@@ -14,7 +14,7 @@ from controller.cli.completion import names
 from controller.cli.failures import CheckFailed, WrongUsage
 from controller.cli.generations import show_generations
 from controller.cli.noun import Noun
-from controller.cli.output import emit, relative, rows, say
+from controller.cli.output import complain, emit, relative, rows, say
 from controller.cli.session import session
 
 app = Noun("route", "The looking glass: route tables of the route servers.")
@@ -274,7 +274,7 @@ def _explanation(answer: dict[str, Any]) -> None:
 
 def _unreachable(answer: dict[str, Any]) -> None:
     for server in answer["unreachable"]:
-        typer.echo(f"weft: route server {plain(server)} did not answer: what it has is not here", err=True)
+        complain(f"route server {plain(server)} did not answer: what it has is not here")
 
 
 @app.verb("held", "weft route held\nweft route held c5")

@@ -26,6 +26,8 @@ class Session:
     url: str | None = None
     output: Output = Output.TABLE
     color: Color = Color.AUTO
+    program: str = "weft"
+    """How the program is called that runs."""
     source: str = ""
     """Whose answer is being worked on; empty before there is one."""
 

@@ -70,7 +70,7 @@ def outside() -> Iterator[Outside]:
     lock.acquire(600)
     lock.release()
     if running := Region.running():
-        pytest.fail(f"a lab is up ({running.topology.path}); weft lab down removes it")
+        pytest.fail(f"a lab is up ({running.topology.path}); weft-lab down removes it")
     yield Outside.now()
     Region.remove(lambda _: None, 60)
 

@@ -67,7 +67,7 @@ def test_arrows_go_one_way() -> None:
                 assert not module.startswith("lab"), where
             if name.startswith("controller/"):
                 assert not module.startswith("agents"), where
-                assert not module.startswith("lab") or name.startswith("controller/cli/"), where
+                assert not module.startswith("lab"), where
             if name.startswith("controller/wire/"):
                 assert not module.startswith("controller") or module.startswith("controller.wire"), where
             if name.startswith("controller/core/"):

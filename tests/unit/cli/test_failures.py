@@ -19,7 +19,7 @@ from tests.unit.cli.test_main import weft_process
 
 POLICY = (Path(__file__).parents[3] / "policies/examples/evpn.yaml").read_text()
 HOSTS = "address,name\n10.1.0.9,printer\n"
-LOCAL = ("lab", "login", "logout")
+LOCAL = ("login", "logout")
 """Commands that ask no controller."""
 
 ASKING = [words for words in EXAMPLES if words[0] not in LOCAL]

@@ -12,7 +12,7 @@ from controller.cli import vcps
 from controller.cli.main import run
 from tests.unit.cli.conftest import Controller, Weft
 
-NOUNS = ["cloudlet", "endpoint", "vcp", "device", "lease", "route", "policy", "lab", "event"]
+NOUNS = ["cloudlet", "endpoint", "vcp", "device", "lease", "route", "policy", "event"]
 
 
 def weft_process(*arguments: str, **environment: str) -> subprocess.Popen[str]:

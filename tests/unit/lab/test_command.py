@@ -1,4 +1,4 @@
-"""`weft lab` hands over to the lab and says what it says; the lab itself has its own tests."""
+"""`weft-lab` hands over to the lab and says what it says; the lab itself has its own tests."""
 
 import os
 from collections.abc import Callable
@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from controller.cli.program import run_program
+from lab.command import app
 from lab.errors import LabError
 from lab.region import Region
-from tests.unit.cli.conftest import Weft
+from tests.unit.cli.conftest import Result, Weft
 
 
 class SimulatedRegion:
@@ -47,6 +49,17 @@ class SimulatedRegion:
 
 
 @pytest.fixture
+def weft_lab(capfd: pytest.CaptureFixture[str]) -> Weft:
+    def call(*arguments: str) -> Result:
+        code = run_program(app, "weft-lab", arguments)
+        out, err = capfd.readouterr()
+        assert "Traceback" not in out + err
+        return Result(code, out, err)
+
+    return call
+
+
+@pytest.fixture
 def region(monkeypatch: pytest.MonkeyPatch) -> type[SimulatedRegion]:
     for name in ("load", "running", "remove", "up", "summary", "status", "namespace"):
         assert callable(getattr(Region, name)), "the real one has it too"
@@ -55,57 +68,59 @@ def region(monkeypatch: pytest.MonkeyPatch) -> type[SimulatedRegion]:
     return SimulatedRegion
 
 
-def test_up_and_down(region: type[SimulatedRegion], weft: Weft, tmp_path: Path) -> None:
-    assert weft("lab", "up").out == "up in 1.0 s\n" and region.calls == ["demo.yaml"]
+def test_up_and_down(region: type[SimulatedRegion], weft_lab: Weft, tmp_path: Path) -> None:
+    assert weft_lab("up").out == "up in 1.0 s\n" and region.calls == ["demo.yaml"]
     topology = tmp_path / "mine.yaml"
     topology.touch()
-    result = weft("lab", "up", str(topology), "--output", "json")
+    result = weft_lab("up", str(topology), "--output", "json")
     assert (result.out, result.err) == ("", "up in 1.0 s\n") and region.calls == ["mine.yaml"]
-    missing = weft("lab", "up", str(tmp_path / "none.yaml"))
+    missing = weft_lab("up", str(tmp_path / "none.yaml"))
     assert missing.code == 2 and "none.yaml" in missing.err
-    assert weft("lab", "down").out == "removed\n"
+    assert weft_lab("down").out == "removed\n"
 
 
 def test_what_the_lab_says_is_one_sentence(
-    region: type[SimulatedRegion], weft: Weft, monkeypatch: pytest.MonkeyPatch
+    region: type[SimulatedRegion], weft_lab: Weft, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> None:
-        raise LabError("another lab is up", "weft lab down removes it")
+        raise LabError("another lab is up", "weft-lab down removes it")
 
     monkeypatch.setattr(SimulatedRegion, "up", fails)
     monkeypatch.setattr(Region, "remove", fails)
     for verb in ("up", "down"):
-        result = weft("lab", verb)
-        assert result.code == 1 and result.err == "weft: another lab is up (weft lab down removes it)\n"
+        result = weft_lab(verb)
+        assert result.code == 1 and result.err == "weft-lab: another lab is up (weft-lab down removes it)\n"
 
 
-def test_status(region: type[SimulatedRegion], weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = weft("lab", "status")
-    assert result.code == 1 and result.err == "weft: stopped: rs2\n"
+def test_status(region: type[SimulatedRegion], weft_lab: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = weft_lab("status")
+    assert result.code == 1 and result.err == "weft-lab: stopped: rs2\n"
     assert (
         "t.yaml: up, 3 namespaces, WAN by relay" in result.out and "5 MiB" in result.out and "m1=10.1.0.2" in result.out
     )
-    assert [daemon["name"] for daemon in weft("lab", "status", "-o", "json").json["daemons"]] == ["rs1", "rs2"]
+    assert [daemon["name"] for daemon in weft_lab("status", "-o", "json").json["daemons"]] == ["rs1", "rs2"]
     monkeypatch.setattr(Region, "running", lambda: None)
-    result = weft("lab", "status")
+    result = weft_lab("status")
     assert result.code == 1 and "no lab is up" in result.err
 
 
-def test_exec_becomes_the_command(region: type[SimulatedRegion], weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exec_becomes_the_command(
+    region: type[SimulatedRegion], weft_lab: Weft, monkeypatch: pytest.MonkeyPatch
+) -> None:
     called: list[list[str]] = []
     monkeypatch.setattr(os, "execvp", lambda program, argv: called.append(argv))
-    assert weft("lab", "exec", "c1", "--", "ping", "-c", "3", "--output", "x").code == 0
-    assert weft("lab", "exec", "c1", "ip", "-o", "link").code == 0
+    assert weft_lab("exec", "c1", "--", "ping", "-c", "3", "--output", "x").code == 0
+    assert weft_lab("exec", "c1", "ip", "-o", "link").code == 0
     assert [argv[argv.index("weft-c1") + 1 :] for argv in called] == [
         ["ping", "-c", "3", "--output", "x"],
         ["ip", "-o", "link"],
     ]
-    result = weft("lab", "exec", "c9", "true")
+    result = weft_lab("exec", "c9", "true")
     assert result.code == 2 and "there is no 'c9'" in result.err
 
 
 @pytest.mark.parametrize("verb", [["up"], ["status"], ["down"], ["exec", "c1", "true"]])
-def test_without_root(weft: Weft, monkeypatch: pytest.MonkeyPatch, verb: list[str]) -> None:
+def test_without_root(weft_lab: Weft, monkeypatch: pytest.MonkeyPatch, verb: list[str]) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    result = weft("lab", *verb)
+    result = weft_lab(*verb)
     assert result.code == 1 and len(result.err.splitlines()) == 1 and "root" in result.err

@@ -1,22 +1,25 @@
-"""`weft lab`: a whole region in network namespaces on this machine."""
+"""`weft-lab`: a whole region in network namespaces on this machine."""
 
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from controller.cli.cells import at, plain, state
 from controller.cli.failures import CheckFailed, Failure, WrongUsage
-from controller.cli.noun import Noun
+from controller.cli.noun import Colours, Format, Noun, set_session
 from controller.cli.output import emit, rows, say
-from controller.cli.session import session
+from controller.cli.program import run_program
+from controller.cli.session import begin, session
+from lab.errors import LabError
+from lab.paths import ROOT
+from lab.region import Region
 
-if TYPE_CHECKING:
-    from lab.region import Region
-
-app = Noun("lab", "A whole region in network namespaces on this machine, with real daemons. Needs root.")
+app = Noun(
+    "weft-lab", "A whole region in network namespaces on this machine, with real daemons. Needs root.", asks=False
+)
 
 COLUMNS = [
     ("NAME", at("name")),
@@ -29,7 +32,14 @@ COLUMNS = [
 ]
 
 
-@app.verb("up", "weft lab up\nweft lab up lab/topologies/small.yaml")
+@app.callback()
+def options(output: Format = None, color: Colours = None) -> None:
+    """Options that hold for every command; they may also stand after it."""
+    begin()
+    set_session(None, output, color)
+
+
+@app.verb("up", "weft-lab up\nweft-lab up lab/topologies/small.yaml")
 def up(
     topology: Annotated[
         Path | None, typer.Argument(help="A topology file. [default: lab/topologies/demo.yaml]")
@@ -37,9 +47,6 @@ def up(
 ) -> None:
     """Build the region: PEs, route servers, controller, agents, devices. On failure nothing stays behind."""
     region = _lab()
-    from lab.errors import LabError
-    from lab.paths import ROOT
-
     path = topology or ROOT / "lab/topologies/demo.yaml"
     if not path.is_file():
         raise WrongUsage(f"{path}: there is no such topology file")
@@ -49,7 +56,7 @@ def up(
         raise Failure(str(error)) from None
 
 
-@app.verb("status", "weft lab status")
+@app.verb("status", "weft-lab status")
 def status() -> None:
     """What runs in the lab. Ends with 1 when the lab is not up or a daemon of it has stopped."""
     found = _running()
@@ -69,12 +76,10 @@ def status() -> None:
         raise CheckFailed(f"stopped: {', '.join(stopped)}")
 
 
-@app.verb("down", "weft lab down")
+@app.verb("down", "weft-lab down")
 def down() -> None:
     """Remove whatever lab there is. Works from any state; only logs stay, below build/lab."""
     region = _lab()
-    from lab.errors import LabError
-
     try:
         region.remove(_progress)
     except LabError as error:
@@ -83,7 +88,7 @@ def down() -> None:
 
 @app.verb(
     "exec",
-    "weft lab exec m1 -- ping -c 3 10.2.0.3\nweft lab exec c1 -- bridge fdb show",
+    "weft-lab exec m1 -- ping -c 3 10.2.0.3\nweft-lab exec c1 -- bridge fdb show",
     context_settings={"allow_interspersed_args": False},
 )
 def execute(
@@ -95,7 +100,6 @@ def execute(
     """Run a command in a node's network namespace; ends with the command's own exit code."""
     _lab()
     from lab import netns
-    from lab.errors import LabError
 
     try:
         words = command[1:] if command[0] == "--" else command
@@ -109,32 +113,29 @@ def execute(
         raise Failure(f"cannot run {argv[0]}: {error}") from None
 
 
-def _lab() -> "type[Region]":
+def _lab() -> type[Region]:
     """The lab's code, for root only."""
     if os.geteuid() != 0:
         raise Failure("the lab makes network namespaces, and only root may: run it with sudo")
-    try:
-        from lab.region import Region
-    except ImportError as error:
-        raise Failure(
-            f"the lab needs the Python package {error.name}: run `make build`, or install the extra 'lab'"
-        ) from None
     return Region
 
 
-def _running() -> "Region":
+def _running() -> Region:
     region = _lab()
-    from lab.errors import LabError
-
     try:
         found = region.running()
     except LabError as error:
         raise Failure(str(error)) from None
     if found is None:
-        raise CheckFailed("no lab is up: `weft lab up` starts one")
+        raise CheckFailed("no lab is up: `weft-lab up` starts one")
     return found
 
 
 def _progress(line: str) -> None:
     """To standard error in JSON mode, where standard output is for programs."""
     print(line, file=sys.stderr if session.json else sys.stdout, flush=True)
+
+
+def main() -> None:
+    """Entry point."""
+    sys.exit(run_program(app, "weft-lab", sys.argv[1:]))
