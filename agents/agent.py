@@ -4,15 +4,16 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from agents.access import Access
 from agents.backoff import Backoff
 from agents.bgp.gobgp import Gobgp, Intent
 from agents.bgp.session_keys import SessionSigning
-from agents.controller.client import Controller, ControllerAway, ControllerRefused
+from agents.controller.client import Controller, ControllerAway, ControllerRefused, Document
 from agents.controller.report import report, same
 from agents.fence.watch import RuleWatch
 from agents.guests import Guests
@@ -154,41 +155,38 @@ class Agent:
             self._sent = None  # a controller that has just started knows of no report
             self._due.set()
 
+        take: dict[type[Document], Callable[[Any], None]] = {
+            Desired: self._intend,
+            Candidates: self._neighbours.intend,
+            Orders: self._moves.intend,
+            Authorities: self._identity.trust,
+            Revocations: self._identity.revoked,
+            SessionKeys: self._signing.take,
+            AccessRules: self._filter,
+        }
         while True:
             version = self._desired.version if self._desired is not None else None
             try:
                 async for document in self._controller.desired(version, opened):
-                    if isinstance(document, Candidates):
-                        self._neighbours.intend(document)
-                        continue
-                    if isinstance(document, Orders):
-                        self._moves.intend(document)
-                        continue
-                    if isinstance(document, Authorities):
-                        self._identity.trust(document)
-                        continue
-                    if isinstance(document, Revocations):
-                        self._identity.revoked(document)
-                        continue
-                    if isinstance(document, SessionKeys):
-                        self._signing.take(document)
-                        continue
-                    if isinstance(document, AccessRules):
-                        self._access.intend(document)
-                        self._dirty.set()
-                        continue
-                    log.info("desired state %d, generation %d", document.version, document.generation)
-                    self._desired = document
-                    self._moves.know(self._protection.fit(document))
-                    self._identity.wake()
-                    self._dirty.set()
-                    self._news.set()
+                    take[type(document)](document)
             except ControllerAway as away:
                 self._note(False, str(away))
             except ControllerRefused as refused:
                 self._note(False, f"refused ({refused.status}): {refused}")
                 self._identity.wake()
             await asyncio.sleep(backoff.delay())
+
+    def _intend(self, desired: Desired) -> None:
+        log.info("desired state %d, generation %d", desired.version, desired.generation)
+        self._desired = desired
+        self._moves.know(self._protection.fit(desired))
+        self._identity.wake()
+        self._dirty.set()
+        self._news.set()
+
+    def _filter(self, rules: AccessRules) -> None:
+        self._access.intend(rules)
+        self._dirty.set()
 
     def _note(self, connected: bool, text: str) -> None:
         if text != self._controller_is:

@@ -31,8 +31,9 @@ log = logging.getLogger(__name__)
 
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 _STREAM_TIMEOUT = httpx.Timeout(45.0, connect=3.0)  # the controller sends a comment line more often than that
-Aside = Authorities | Candidates | Orders | Revocations | Access | SessionKeys
-_ASIDES: dict[str, type[Aside]] = {
+Document = Desired | Authorities | Candidates | Orders | Revocations | Access | SessionKeys
+_FOLLOWED: dict[str, type[Document]] = {
+    "desired": Desired,
     "authorities": Authorities,
     "candidates": Candidates,
     "orders": Orders,
@@ -148,7 +149,7 @@ class Controller:
         """Says how far orders are; returns when the database has it."""
         await self._post("agent/moves", report)
 
-    async def desired(self, version: int | None, opened: Callable[[], None]) -> AsyncIterator[Desired | Aside]:
+    async def desired(self, version: int | None, opened: Callable[[], None]) -> AsyncIterator[Document]:
         """Desired states as they come, over one connection, until it breaks. The first one comes at once unless it
         has `version`. Between them, whom to probe, what to do for moves, what was revoked and what to filter: what is
         not understood of that is passed over. `opened` is called when the controller has accepted the stream."""
@@ -165,15 +166,16 @@ class Controller:
                 _check(source.response)
                 opened()
                 async for event in source.aiter_sse():
-                    if event.event == "desired":
-                        yield Desired.model_validate_json(event.data)
-                    elif event.event in _ASIDES:
-                        try:
-                            aside = _ASIDES[event.event].model_validate_json(event.data)
-                        except ValidationError as error:
-                            log.warning("sent %s that this agent does not understand: %s", event.event, error)
-                            continue
-                        yield aside
+                    if (kind := _FOLLOWED.get(event.event)) is None:
+                        continue
+                    try:
+                        document = kind.model_validate_json(event.data)
+                    except ValidationError as error:
+                        if kind is Desired:
+                            raise
+                        log.warning("sent %s that this agent does not understand: %s", event.event, error)
+                        continue
+                    yield document
         except ControllerAway:
             self._next(spoken_to)
             raise

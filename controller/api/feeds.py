@@ -59,8 +59,8 @@ class Feed:
 
 def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> Sequence[Feed]:
     """All that one agent follows, in the order in which it is sent: what to filter is ahead of the desired state, whom
-    to reach behind it. `sent` is the version of the desired state that the agent has; `private` says whether nobody else
-    can read the stream."""
+    to reach behind it. `sent` is the version of the desired state that the agent has; `private` says whether nobody
+    else can read the stream."""
 
     async def filtered(present: Cloudlet) -> Rendered:
         rules = access(region.intent, present)
@@ -97,14 +97,14 @@ def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> 
             return None
         return Rendered(number, found.model_dump_json()) if found is not None else None
 
-    attendance = region.agents.of(cloudlet)
+    of = region.agents.of
     secret = [Feed("session-keys", region.session_keys.document, keys)] if private else []
     return (
         Feed("access", lambda present: _ruled(region, present), filtered),
         Feed("desired", lambda present: present.version, wanted, numbered=True, seen=sent),
         *secret,
-        Feed("candidates", lambda _: attendance.announced, probed),
-        Feed("orders", lambda _: attendance.ordered, ordered),
+        Feed("candidates", lambda _: of(cloudlet).announced, probed),
+        Feed("orders", lambda _: of(cloudlet).ordered, ordered),
         Feed("authorities", lambda _: region.revocations.number, trusted),
         Feed("revocations", lambda _: region.revocations.number, revoked),
     )

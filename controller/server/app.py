@@ -7,6 +7,8 @@ from fastapi import FastAPI
 
 from controller.api import (
     addresses,
+    agent_leases,
+    agent_stream,
     agents,
     audit,
     certificates,
@@ -56,7 +58,9 @@ from controller.settings import Settings
 from controller.wire.release import release
 
 NOUNS = (
-    agents,  # first, as nobody else asks so often: a path is looked for in this order
+    agent_leases,  # agents first, as nobody else asks so often: a path is looked for in this order
+    agents,
+    agent_stream,
     cloudlets,
     endpoints,
     consents,

@@ -8,11 +8,10 @@ import httpx
 import pytest
 
 from agents.backoff import Backoff
-from agents.controller.client import Aside, Controller, ControllerAway, ControllerRefused
+from agents.controller.client import Controller, ControllerAway, ControllerRefused, Document
 from agents.identity import Identity
 from agents.identity.enrolment import EnrolmentError, credential
 from agents.storage.state import State, StateError
-from controller.wire.desired import Desired
 from controller.wire.moves import MoveReport, Orders
 from controller.wire.neighbours import Candidate, Candidates
 from tests.unit.agents.desires import desired, endpoint
@@ -83,8 +82,8 @@ async def test_meanwhile_another_replica_is_asked() -> None:
             await door._post("agent/reports", desired(endpoint(1)))
 
 
-async def collect(handler: Handler, version: int | None) -> tuple[list[Desired | Aside], str, bool]:
-    seen: list[Desired | Aside] = []
+async def collect(handler: Handler, version: int | None) -> tuple[list[Document], str, bool]:
+    seen: list[Document] = []
     opened = []
     async with controller(handler) as door:
         try:

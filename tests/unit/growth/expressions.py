@@ -16,7 +16,7 @@ PACKAGES = ("controller", "agents", "lab", "policies", "migrations")
 FUNCTIONS = ("compile", "match", "fullmatch", "search", "sub", "subn", "findall", "finditer", "split")
 
 MADE = {
-    ("controller/api/agents.py", "re.fullmatch(pattern, text)"): "[MAC_PATTERN, CLIENT_ID_PATTERN]",
+    ("controller/api/agent_leases.py", "re.fullmatch(pattern, text)"): "[MAC_PATTERN, CLIENT_ID_PATTERN]",
     ("agents/ipsec/reasons.py", "re.compile(pattern)"): "[pattern for pattern, _ in _RANKS]",
 }
 """Expressions that a local name stands for: by file and call, all that it may be, to be evaluated in that module."""
