@@ -99,6 +99,14 @@ $(B)/audit/.tools: tests/audit/requirements.txt | $(B)/.python
 audit: build $(B)/audit/.tools ## known vulnerabilities, licences, secrets, bill of materials; build/audit/sbom.json; 1: something is wrong, 2: not all could be asked
 	@$(PY) -m tests.audit --tools $(abspath $(B))/audit/bin --output $(abspath $(B))/audit
 
+.PHONY: dev hooks architecture
+dev: build ## whenever a Python file is saved: its format, linters, types, and the unit tests that import it
+	$(PY) -m tests.house.watch
+hooks: ## formats and linters before each commit, of what is committed
+	git config core.hooksPath .githooks
+architecture: build ## which folder stands on which, from the code's own imports; docs/contribute/architecture.md
+	$(PY) -m tests.house
+
 .PHONY: lint unit bench-join clean
 lint: build ## ruff, mypy --strict, gofmt, go vet, staticcheck, shellcheck
 	./tests/lint

@@ -3,12 +3,14 @@
 import ast
 import re
 from collections.abc import Iterator
-from graphlib import CycleError, TopologicalSorter
+from graphlib import CycleError
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.house.__main__ import PAGE, page
+from tests.house.imports import ROOT, folders, reduced
+
 PACKAGES = ("controller", "agents", "lab")
 
 # Each third party has one door: the only file, or folder, that imports it.
@@ -78,67 +80,69 @@ def test_arrows_go_one_way() -> None:
                 assert not module.startswith(("controller.api", "controller.db", "sqlalchemy", "fastapi")), where
 
 
-def folders(package: str) -> dict[str, set[str]]:
-    """By folder or loose module of a package, which others of it are imported there."""
-    found: dict[str, set[str]] = {}
-    for path in sorted((ROOT / package).rglob("*.py")):
-        inside = path.relative_to(ROOT / package)
-        own = inside.parts[0] if len(inside.parts) > 1 else inside.stem
-        for node in ast.walk(ast.parse(path.read_text(), str(path))):
-            if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-                names = [f"{package}.{each.name}" for each in node.names] if node.module == package else [node.module]
-                others = {name.split(".")[1] for name in names if name.startswith(f"{package}.")}
-                found.setdefault(own, set()).update(others - {own})
-    return found
-
-
 @pytest.mark.parametrize("package", ["controller", "agents"])
 def test_folders_have_no_cycles(package: str) -> None:
     try:
-        TopologicalSorter(folders(package)).prepare()
+        reduced(folders(package))
     except CycleError as error:
         pytest.fail(f"folders of {package}/ import each other: {' imports '.join(reversed(error.args[1]))}")
 
 
-OTHERS = {"frr-reload.py", "notebook.py", "notebook_bench.py", "test_it.py", "__init__.py"}
+def test_the_architecture_is_drawn_as_it_is() -> None:
+    assert PAGE.read_text() == page(), "make architecture"
+
+
+OTHERS = {
+    "__init__.py",
+    "frr-reload.py",
+    "notebook.py",
+    "notebook_bench.py",
+    "test_it.py",
+    "_test.go",
+    "vuln.go",
+    "vulnerabilities.go",
+}
 """Files that are named and not ours, or that a guide has its reader write."""
 
 
 def texts() -> Iterator[Path]:
     """What is written for people: documents, and code for its comments."""
-    for folder in ("controller", "agents", "lab", "tests", "docs", "migrations", "policies", "deploy"):
-        yield from (path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".py", ".md"))
+    for folder in ("controller", "agents", "routeserver", "lab", "tests", "docs", "migrations", "policies", "deploy"):
+        yield from (path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".py", ".go", ".md"))
     yield ROOT / "README.md"
 
 
 def test_files_that_are_named_are_there() -> None:
-    there = {path.relative_to(ROOT).as_posix() for path in texts()} | {"routeserver"}
+    there = {path.relative_to(ROOT).as_posix() for path in texts()}
     names = {name.rsplit("/", 1)[-1] for name in there}
+    missing = set()
     for path in texts():
-        for named in re.findall(r"(?:[\w-]+/)*[\w-]+\.py\b", path.read_text()):
+        for named in re.findall(r"(?:[\w-]+/)*[\w-]+\.(?:py|go)\b", path.read_text()):
             leaf = named.rsplit("/", 1)[-1]
             if leaf in OTHERS:
                 continue
             found = any(f"/{one}".endswith(f"/{named}") for one in there) if "/" in named else leaf in names
-            assert found, f"{path.relative_to(ROOT)} names {named}, and there is no such file"
+            if not found:
+                missing.add(f"{path.relative_to(ROOT)} names {named}")
+    assert not missing, "there are no such files"
 
 
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("*/README.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
-    text = page.read_text()
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    text = path.read_text()
     for link in re.findall(r"\]\(([^)#\s]+)", text):
-        assert link.startswith("https://") or (page.parent / link).exists(), f"[…]({link})"
+        assert link.startswith("https://") or (path.parent / link).exists(), f"[…]({link})"
     for named in re.findall(r"(?<![\w/])((?:\.\./)*(?:[\w-]+/)*[\w-]+\.md)\b", text):
-        assert (page.parent / named).exists() or (ROOT / named).exists(), named
+        assert (path.parent / named).exists() or (ROOT / named).exists(), named
 
 
 def test_each_page_is_in_the_index() -> None:
     index = (ROOT / "docs/README.md").read_text()
-    for page in (ROOT / "docs").glob("*/*.md"):
-        assert f"`{page.relative_to(ROOT / 'docs')}`" in index, f"docs/README.md has no line on {page.name}"
+    for path in (ROOT / "docs").glob("*/*.md"):
+        assert f"`{path.relative_to(ROOT / 'docs')}`" in index, f"docs/README.md has no line on {path.name}"
 
 
 def test_every_folder_says_what_it_is() -> None:

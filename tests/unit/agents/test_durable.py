@@ -78,12 +78,12 @@ def test_what_is_half_written_is_not_seen(tmp_path: Path, monkeypatch: pytest.Mo
 def test_nothing_else_in_the_agent_renames_a_file() -> None:
     """Calls by those names with one argument, which of a text have two, and all of `os`."""
     found = []
-    for path in (ROOT / "agents").rglob("*.py"):
+    for path in sorted((ROOT / "agents").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in RENAMES:
                 of = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
                 if of == "os" or (len(node.args) == 1 and not node.keywords):
                     found.append(f"{path.relative_to(ROOT)}: {of}.{node.func.attr}")
-    assert found == ["agents/storage/durable.py: fresh.rename", "agents/ipsec/strongswan.py: .replace"], (
+    assert found == ["agents/ipsec/strongswan.py: .replace", "agents/storage/durable.py: fresh.rename"], (
         "charon's SAs are no files"
     )

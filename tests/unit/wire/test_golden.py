@@ -11,7 +11,7 @@ from controller.core.rulesets import apply
 from controller.wire.model import Message
 from controller.wire.rulesets import Change, Operation, Receipt, RuleSet
 
-HERE = Path(__file__).parents[3] / "routeserver" / "ruleset" / "testdata"
+HERE = Path(__file__).parents[3] / "routeserver" / "internal" / "ruleset" / "testdata"
 GOLDEN: dict[str, type[Message]] = {
     "ruleset.json": RuleSet,
     "changed.json": RuleSet,

@@ -1,0 +1,53 @@
+"""Which folders of a package import which others, by their source. Pure, but for reading it."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Set
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_GO = re.compile(r'"weft/routeserver/internal/(\w+)')
+
+Graph = Mapping[str, Set[str]]
+"""By folder, or loose module, those that it imports."""
+
+
+def folders(package: str) -> Graph:
+    """Of a Python package: its folders and loose modules."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        inside = path.relative_to(ROOT / package)
+        own = inside.parts[0] if len(inside.parts) > 1 else inside.stem
+        others = set(_imported(path, package)) - {own}
+        found.setdefault(own, set()).update(others)
+    found.pop("__init__", None)
+    return found
+
+
+def go_packages() -> Graph:
+    """Of the route server: its internal packages, without those that only tests import."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "routeserver/internal").rglob("*.go")):
+        own = path.relative_to(ROOT / "routeserver/internal").parts[0]
+        if not path.name.endswith("_test.go"):
+            found.setdefault(own, set()).update(set(_GO.findall(path.read_text())) - {own})
+    return found
+
+
+def reduced(graph: Graph) -> Graph:
+    """The same without arrows that a longer way implies. Raises CycleError."""
+    beyond: dict[str, set[str]] = {}
+    for name in TopologicalSorter(graph).static_order():
+        beyond[name] = set().union(*({other} | beyond[other] for other in graph.get(name, ())))
+    return {
+        name: {other for other in others if not any(other in beyond[between] for between in others - {other})}
+        for name, others in graph.items()
+    }
+
+
+def _imported(path: Path, package: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names = [f"{package}.{each.name}" for each in node.names] if node.module == package else [node.module]
+            yield from (name.split(".")[1] for name in names if name.startswith(f"{package}."))
