@@ -79,7 +79,7 @@ def test_a_reader_that_goes_away(region: World) -> None:
         assert "watching" in watch.stdout.readline() + watch.stdout.readline()
         watch.stdout.close()
         region.servers[1].kill()  # something to write
-        assert watch.wait(20) == 1 and watch.stderr.read() == ""
+        assert watch.wait(20) == 141 and watch.stderr.read() == "", "as a shell tells it of others"
 
 
 def test_generations_and_tables(region: World) -> None:

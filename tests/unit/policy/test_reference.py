@@ -18,5 +18,5 @@ def test_every_section_and_definition_with_keys_has_its_table() -> None:
 
 
 def test_every_example_is_mentioned() -> None:
-    named = set(re.findall(r"[a-z-]+\.yaml", PAGE.read_text() + (PAGE.parents[1] / "policies/README.md").read_text()))
-    assert {path.name for path in (PAGE.parents[1] / "policies/examples").glob("*.yaml")} <= named
+    named = set(re.findall(r"[a-z-]+\.yaml", PAGE.read_text() + (PAGE.parents[2] / "policies/README.md").read_text()))
+    assert {path.name for path in (PAGE.parents[2] / "policies/examples").glob("*.yaml")} <= named
