@@ -217,9 +217,9 @@ def test_foreign_route_target_is_quarantined(region: Region, rest: Rest) -> None
 
 @pytest.mark.smoke
 def test_command_line(region: Region) -> None:
-    def weft(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    def weft(*arguments: str, program: str = "weft") -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [str(ROOT / "build/venv/bin/weft"), *arguments], capture_output=True, text=True, check=False
+            [str(ROOT / "build/venv/bin" / program), *arguments], capture_output=True, text=True, check=False
         )
 
     for arguments in (
@@ -229,12 +229,13 @@ def test_command_line(region: Region) -> None:
         ("lease", "list"),
         ("route", "list", "--table", "adj-out", "--peer", "c1"),
         ("route", "explain", "c1-lan", "c2-lan"),
-        ("lab", "status"),
         ("doctor",),
     ):
         done = weft(*arguments)
         assert done.returncode == 0, f"weft {' '.join(arguments)}: {done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr
+    lab = weft("status", program="weft-lab")
+    assert lab.returncode == 0 and "rs1" in lab.stdout, lab.stderr
     refused = weft("vcp", "join", "blue", "nobody")
     assert refused.returncode == 3
     assert "nobody" in refused.stderr
