@@ -114,8 +114,13 @@ async def test_a_trial_is_everybodys(region: ReplicaRegion) -> None:
     await other.post("/vcps", {"name": "blue"})
     await other.post("/vcps/blue/members", {"endpoint": "c1-lan"})
     path = "/vcps/blue/members?confirm_within={}"
+
+    async def known() -> bool:
+        return all(cloudlet["agent"]["connected"] for cloudlet in (await other.get("/cloudlets"))["items"])
+
+    await region.eventually(known, "an agent that is connected elsewhere")
     tried = await other.post(path.format(60), {"endpoint": "c2-lan"})
-    assert tried["in_force"] and tried["confirm_by"]
+    assert tried["in_force"] and tried["confirm_by"], tried
     refused = await leader.http.post("/api/v1/vcps", json={"name": "green"})
     assert refused.status_code == 409 and "on trial" in refused.text
     assert (await leader.post(f"/changes/{tried['generation']}/confirm"))["in_force"]
