@@ -34,7 +34,7 @@ class Outcome:
 
 
 class Heard(Protocol):
-    """What the PE has heard of VPLS routes, and whether that is all there is (agents/bgp/gobgp)."""
+    """The VPLS routes that the PE has heard of, and whether these are all (agents/bgp/gobgp)."""
 
     @property
     def table(self) -> Sequence[Announcement]: ...

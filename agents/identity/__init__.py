@@ -1,4 +1,4 @@
-"""Who this cloudlet is: its key, which never leaves the machine, and its certificate (docs/operate/identity.md).
+"""The cloudlet's identity: a key, which never leaves the machine, and a certificate (docs/operate/identity.md).
 
 In the state directory, each file replaced as a whole and for root only:
 

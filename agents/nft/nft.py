@@ -191,8 +191,8 @@ class Nft:
         return alone
 
     async def counters(self, *tables: str) -> list[Dropped]:
-        """What these tables' counters have counted, also those that are at 0; empty if there is no such table. Raises
-        NftError."""
+        """Return what these tables' counters have counted, also those that are at 0; empty if there is no such table.
+        Raises NftError."""
         found = []
         for item in await _listed("counters"):
             counter = item.get("counter")

@@ -1,1 +1,1 @@
-"""What an agent keeps on its disk: its state, written so that a crash loses nothing."""
+"""An agent's files: its state, written so that a crash loses nothing."""
