@@ -1,4 +1,4 @@
-"""What agents ask on behalf of DHCP clients: leases, and accounts of delegated ranges."""
+"""Leases that agents ask for on behalf of DHCP clients, and their accounts of delegated ranges."""
 
 import re
 
@@ -39,7 +39,8 @@ async def lease(body: LeaseRequest, region: Running, cloudlet: Agent) -> LeaseGr
 
 @router.post("/leases/exchange", responses=errors(409), summary="Account for delegated ranges")
 async def exchange(body: Exchange, region: Running, cloudlet: Agent) -> Exchanged:
-    """What has changed, what is needed, and who is unknown, in one go; see `controller/wire/delegations.py`."""
+    """Takes in what has changed, and answers what is needed and who is unknown; see
+    `controller/wire/delegations.py`."""
     endpoint = own_endpoint(region, cloudlet, body.endpoint)
     answer, fresh = await region.delegations.exchange(endpoint, body)
     region.metrics.leases.inc(fresh)

@@ -36,8 +36,8 @@ async def follow(
 ) -> StreamingResponse:
     """The current document at once, unless `Last-Event-ID` is its version; then every new one. Documents that were
     overtaken while one was being sent are left out. Beside them, whom to probe, what to do about moves, and what was
-    revoked: at the beginning and with every change, after the desired state; and what to filter, ahead of it. Who waits
-    for approval needs no certificate, and follows until then."""
+    revoked: at the beginning and with every change, after the desired state; and what to filter, ahead of it. A
+    cloudlet that waits for approval needs no certificate, and follows until then."""
     waits = _waits(cloudlet, shown(request))
     if not waits:
         await prove(request, region, cloudlet)

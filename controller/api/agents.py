@@ -1,4 +1,4 @@
-"""What agents report, and the certificates that they ask for."""
+"""Agents' reports, and the certificates that they ask for."""
 
 from typing import Protocol
 

@@ -24,21 +24,21 @@ FOLLOWED = (
 
 @dataclass(frozen=True)
 class Rendered:
-    """A document as JSON, and what of it has to be another for it to be sent again."""
+    """A document as JSON, and what of it has to be another for it to be sent again. `number` is its event's id."""
 
     news: object
     data: str
+    number: int | None = None
 
 
 @dataclass
 class Feed:
     """One document. `version` says at little cost whether it may be another one than before; `render` gives it, or None
-    as long as it cannot be had. `numbered`: its event has the version as its id."""
+    as long as it cannot be had. `seen` is the version that the agent has."""
 
     name: str
     version: Callable[[Cloudlet], object]
     render: Callable[[Cloudlet], Awaitable[Rendered | None]]
-    numbered: bool = False
     seen: object = None
     told: object = None
 
@@ -54,7 +54,7 @@ class Feed:
         if rendered.news == self.told:
             return None
         self.told = rendered.news
-        return streams.event(self.name, version if self.numbered and isinstance(version, int) else None, rendered.data)
+        return streams.event(self.name, rendered.number, rendered.data)
 
 
 def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> Sequence[Feed]:
@@ -67,7 +67,8 @@ def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> 
         return Rendered(rules.lans, rules.model_dump_json())
 
     async def wanted(present: Cloudlet) -> Rendered:
-        return Rendered(present.version, document(desired(region.intent, present, region.fabric)))
+        state = document(desired(region.intent, present, region.fabric))
+        return Rendered(present.version, state, present.version)
 
     async def keys(present: Cloudlet) -> Rendered | None:
         found = region.session_keys.document(present)
@@ -101,7 +102,7 @@ def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> 
     secret = [Feed("session-keys", region.session_keys.document, keys)] if private else []
     return (
         Feed("access", lambda present: _ruled(region, present), filtered),
-        Feed("desired", lambda present: present.version, wanted, numbered=True, seen=sent),
+        Feed("desired", lambda present: present.version, wanted, seen=sent),
         *secret,
         Feed("candidates", lambda _: of(cloudlet).announced, probed),
         Feed("orders", lambda _: of(cloudlet).ordered, ordered),

@@ -1,8 +1,6 @@
 """People whom an issuer of OpenID Connect lets in, beside the holders of API tokens."""
 
-from typing import Annotated, Self
-
-from pydantic import Field
+from typing import Self
 
 from controller.auth import jwt
 from controller.auth.oidc_issuer import Issuer
@@ -10,8 +8,6 @@ from controller.core import oidc_users as core
 from controller.core.oidc_users import Mapped
 from controller.core.roles import Caller
 from controller.settings import OidcSettings
-
-Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class OidcUsers:
@@ -30,7 +26,7 @@ class OidcUsers:
         )
 
     async def caller(self, token: str) -> Caller:
-        """Who comes with a token. Raises BadToken, NoRole and Unreachable."""
+        """Return the caller who comes with a token. Raises BadToken, NoRole and Unreachable."""
         header = jwt.header(token, self._expected.algorithms)
         key = await self.issuer.key(header.kid)
         return core.caller(jwt.claims(token, header, key, self._expected), self._mapped)

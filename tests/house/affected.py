@@ -1,10 +1,9 @@
 """Which tests a change is about: those that were changed, and those that import what was. Pure, but for reading."""
 
-import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 
-from tests.house.imports import ROOT
+from tests.house.imports import ROOT, imported
 
 
 def affected(changed: Collection[Path]) -> list[Path]:
@@ -12,13 +11,4 @@ def affected(changed: Collection[Path]) -> list[Path]:
     them has tests of its own."""
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in changed}
     tests = (path for path in (ROOT / "tests/unit").rglob("test_*.py"))
-    return sorted(path for path in tests if path in changed or modules & set(_imported(path)))
-
-
-def _imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(), str(path))):
-        if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{each.name}" for each in node.names)
+    return sorted(path for path in tests if path in changed or modules & set(imported(path)))

@@ -19,8 +19,9 @@ def folders(package: str) -> Graph:
     for path in sorted((ROOT / package).rglob("*.py")):
         inside = path.relative_to(ROOT / package)
         own = inside.parts[0] if len(inside.parts) > 1 else inside.stem
-        others = set(_imported(path, package)) - {own}
-        found.setdefault(own, set()).update(others)
+        names = (name.split(".") for name in imported(path))
+        others = {parts[1] for parts in names if parts[0] == package and len(parts) > 1}
+        found.setdefault(own, set()).update(others - {own})
     found.pop("__init__", None)
     return found
 
@@ -46,8 +47,11 @@ def reduced(graph: Graph) -> Graph:
     }
 
 
-def _imported(path: Path, package: str) -> Iterator[str]:
+def imported(path: Path) -> Iterator[str]:
+    """Dotted names of all modules that a file imports, at any depth, and of what it takes out of them."""
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names = [f"{package}.{each.name}" for each in node.names] if node.module == package else [node.module]
-            yield from (name.split(".")[1] for name in names if name.startswith(f"{package}."))
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)

@@ -1,1 +1,1 @@
-"""What every request passes, from the outside in: its head, its rate, its body, its key, the audit log."""
+"""Middleware, from the outside in: a request's head, its rate, its body, its key, the audit log."""

@@ -12,10 +12,11 @@ class Source:
 
     def __init__(self) -> None:
         self.version, self.text, self.rendered = 1, "one", 0
+        self.number: int | None = None
 
     async def render(self, cloudlet: Any) -> Rendered | None:
         self.rendered += 1
-        return Rendered(self.text, f'"{self.text}"') if self.text else None
+        return Rendered(self.text, f'"{self.text}"', self.number) if self.text else None
 
     def feed(self, **settings: Any) -> Feed:
         return Feed("what", lambda _: self.version, self.render, **settings)
@@ -42,7 +43,7 @@ async def test_what_cannot_be_had_is_asked_for_again() -> None:
 
 async def test_one_with_a_number_goes_on_from_there() -> None:
     source = Source()
-    feed = source.feed(numbered=True, seen=1)
+    feed = source.feed(seen=1)
     assert await feed.next(NOBODY) is None and source.rendered == 0
-    source.version = 2
+    source.version = source.number = 2
     assert await feed.next(NOBODY) == b'id: 2\nevent: what\ndata: "one"\n\n'
