@@ -27,7 +27,7 @@ def look(changed: list[Path]) -> None:
     names = [str(path.relative_to(ROOT)) for path in changed]
     print(f"\n== {', '.join(names)}", flush=True)
     tests = [str(path.relative_to(ROOT)) for path in affected(changed)]
-    commands = [["ruff", "format", *names], ["ruff", "check", *names], ["mypy", *names]]
+    commands = [["ruff", "format", "--diff", *names], ["ruff", "check", *names], ["mypy", *names]]
     if tests:
         commands.append([sys.executable, "-m", "pytest", "-q", "-m", "not lab", *tests])
     for command in commands:
