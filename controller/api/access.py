@@ -56,13 +56,13 @@ async def caller(scope: Scope, region: Region, secret: str | None) -> Caller:
     if scope.get(TRUSTED) is True:
         return SOCKET
     given = secret or ""
-    if region.admin_token is not None and hmac.compare_digest(digest(given), digest(region.admin_token)):
+    if region.auth.admin_token is not None and hmac.compare_digest(digest(given), digest(region.auth.admin_token)):
         return ADMIN
-    if region.people is not None and looks_like(given):
-        return await _person(region.people, given)
-    if given and (found := await region.tokens.caller(given)):
+    if region.auth.oidc_users is not None and looks_like(given):
+        return await _person(region.auth.oidc_users, given)
+    if given and (found := await region.auth.tokens.caller(given)):
         return found
-    if region.admin_token is None:
+    if region.auth.admin_token is None:
         why = "no admin token is set, and this is no API token that is good now"
         raise Problem(403, f"The operator API is served on the unix socket only: {why}.")
     raise _unauthorised("The token is missing, wrong, expired or revoked.")
@@ -159,7 +159,7 @@ async def agent(request: Request, region: Running, cloudlet: Annotated[Cloudlet,
 
 async def prove(request: Request, region: Region, cloudlet: Cloudlet) -> None:
     """Raises Problem unless the cloudlet's credential counts on this connection."""
-    if reason := await region.proofs.reason(cloudlet, shown(request)):
+    if reason := await region.identity.proofs.reason(cloudlet, shown(request)):
         raise _unauthorised(reason[0].upper() + reason[1:] + ".")
 
 

@@ -72,7 +72,7 @@ async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor 
     """Sorted by endpoint."""
     after = pages.after(cursor)
     names = sorted(name for name in region.intent.endpoints if name > after)[: limit + 1]
-    return pages.page(await region.stocks.of(names), limit, lambda s: s.endpoint, lambda s: _shown(s, region))
+    return pages.page(await region.leases.stocks.of(names), limit, lambda s: s.endpoint, lambda s: _shown(s, region))
 
 
 @router.get("/dns", responses=errors() | TEXT, response_class=StreamingResponse, summary="Export DNS records")
@@ -109,7 +109,7 @@ def _held(region: Region, endpoint: str, of: str, host: Host, address: str) -> H
 @router.get("/{name}", responses=errors(404), summary="Show how full a LAN is")
 async def show(name: NamePath, region: Running) -> Lan:
     """With the peaks of the last days."""
-    found = await region.stocks.of([name])
+    found = await region.leases.stocks.of([name])
     if not found:
         raise missing("endpoint", name, region.intent.endpoints)
     return _shown(found[0], region)

@@ -24,16 +24,16 @@ async def lease(body: LeaseRequest, region: Running, cloudlet: Agent) -> LeaseGr
     endpoint = own_endpoint(region, cloudlet, body.endpoint)
     mac, client_id = _identity(body)
     hostname = printable(body.hostname or "", 255) or None
-    held, fresh = await region.leases.ask(endpoint.name, mac, client_id, hostname)
+    held, fresh = await region.leases.leases.ask(endpoint.name, mac, client_id, hostname)
     if fresh:
-        region.metrics.leases.inc()
+        region.runtime.metrics.leases.inc()
     return LeaseGrant(
         address=held.address,
         prefix_length=AddressPlan.of(endpoint.prefix).network.prefixlen,
         gateway=endpoint.gateway,
         kind=held.kind,
         device=held.device,
-        seconds=region.leases.seconds(endpoint),
+        seconds=region.leases.leases.seconds(endpoint),
     )
 
 
@@ -42,8 +42,8 @@ async def exchange(body: Exchange, region: Running, cloudlet: Agent) -> Exchange
     """Takes in what has changed, and answers what is needed and who is unknown; see
     `controller/wire/delegations.py`."""
     endpoint = own_endpoint(region, cloudlet, body.endpoint)
-    answer, fresh = await region.delegations.exchange(endpoint, body)
-    region.metrics.leases.inc(fresh)
+    answer, fresh = await region.leases.delegations.exchange(endpoint, body)
+    region.runtime.metrics.leases.inc(fresh)
     return answer
 
 
@@ -52,7 +52,7 @@ async def release(body: LeaseRelease, region: Running, cloudlet: Agent) -> None:
     """Nothing happens if the client does not hold the address."""
     endpoint = own_endpoint(region, cloudlet, body.endpoint)
     mac, client_id = _identity(body)
-    await region.leases.give_back(endpoint.name, printable(body.address, 45), mac, client_id)
+    await region.leases.leases.give_back(endpoint.name, printable(body.address, 45), mac, client_id)
 
 
 def own_endpoint(region: Region, cloudlet: Cloudlet, name: str) -> Endpoint:

@@ -46,7 +46,7 @@ async def follow(
         if waits:
             return _waits(present, shown(request))
         try:
-            return await region.proofs.reason(present, shown(request)) is None
+            return await region.identity.proofs.reason(present, shown(request)) is None
         except Unavailable:
             return True
 
@@ -62,7 +62,7 @@ def _waits(cloudlet: Cloudlet, shown: TlsPeer | None) -> bool:
 async def _documents(
     region: Region, cloudlet: Cloudlet, followed: Sequence[Feed], still: Still
 ) -> AsyncIterator[bytes]:
-    with region.agents.attend(cloudlet.name) as wake:
+    with region.agents.registry.attend(cloudlet.name) as wake:
         yield streams.OPENING
         while True:
             present = region.intent.cloudlets.get(cloudlet.name)
@@ -76,7 +76,7 @@ async def _documents(
                     yield event
                     break  # and from the beginning: while it was sent, much may have happened
             else:
-                match await streams.woken(wake, region.stopping):
+                match await streams.woken(wake, region.runtime.stopping):
                     case False:
                         return
                     case None:

@@ -28,24 +28,24 @@ router = APIRouter(prefix="/api/v1/agent", tags=["agents"])
 async def report(body: Report, region: Running, cloudlet: Agent) -> None:
     """The whole truth about the cloudlet's kernel; confirms the changes that it shows."""
     _own(body, cloudlet)
-    before = region.agents.of(cloudlet.name).report
-    problems = region.agents.report(body)
-    region.tunnels.take(cloudlet.name, body.ipsec)
+    before = region.agents.registry.of(cloudlet.name).report
+    problems = region.agents.registry.report(body)
+    region.agents.tunnels.take(cloudlet.name, body.ipsec)
     source = of_cloudlet(cloudlet.name)
     if problems is not None:
         text = "; ".join(problems) or "all well again"
-        region.event_log.note(
+        region.runtime.event_log.note(
             "agent-problems", cloudlet.name, f"{cloudlet.name}: {text}", caused_by=source, problems=problems
         )
     for told in news(before, body):
-        region.event_log.note(told.type, cloudlet.name, told.text, caused_by=source, **told.data)
+        region.runtime.event_log.note(told.type, cloudlet.name, told.text, caused_by=source, **told.data)
 
 
 @router.post("/session-keys", status_code=204, responses=errors(503), summary="Say which keys sessions have")
 async def session_keys(body: SessionKeysHeld, region: Running, cloudlet: Agent) -> None:
     """What the agent has made of the last `session-keys`. Answered when the database has it."""
     _own(body, cloudlet)
-    await region.session_keys.take(cloudlet, body)
+    await region.route_servers.session_keys.take(cloudlet, body)
 
 
 @router.post("/certificate", responses=errors(404, 409, 503), summary="Ask for a certificate")
@@ -56,9 +56,9 @@ async def certificate(body: CertificateRequest, request: Request, region: Runnin
     if seen is None or seen.peer is not None:
         await prove(request, region, cloudlet)
     try:
-        return await region.certificates.renew(cloudlet, body.csr, seen)
+        return await region.identity.certificates.renew(cloudlet, body.csr, seen)
     except Refused as refused:
-        region.proofs.refusals.note(cloudlet.name, refused.message)
+        region.identity.proofs.refusals.note(cloudlet.name, refused.message)
         raise
 
 
@@ -66,7 +66,7 @@ async def certificate(body: CertificateRequest, request: Request, region: Runnin
 async def neighbours(body: NeighbourReport, region: Running, cloudlet: Agent) -> None:
     """Rounds of probes. Answered when the database has them; what is not answered is to be sent again."""
     _own(body, cloudlet)
-    await region.neighbours.take(body)
+    await region.agents.neighbours.take(body)
 
 
 @router.post("/moves", status_code=204, responses=errors(409), summary="Report on moves")
@@ -74,7 +74,7 @@ async def moves(body: MoveReport, region: Running, cloudlet: Agent) -> None:
     """How far orders are, and all machines of the cloudlet. Answered when the database has it. 409: an order that was
     to begin is not there any more; the rest of the report is taken in."""
     _own(body, cloudlet)
-    await region.moves.report(cloudlet.name, body)
+    await region.migration.moves.report(cloudlet.name, body)
 
 
 @router.post("/access", status_code=204, responses=errors(503), summary="Say what access rules have counted")
@@ -84,7 +84,7 @@ async def counted(body: AccessReport, region: Running, cloudlet: Agent) -> None:
     async with region.database.write() as session:
         before = await table.load(session, [cloudlet.name])
         await table.save(session, body)
-    region.impostors.look(before[cloudlet.name][0] if before else None, body)
+    region.agents.impostors.look(before[cloudlet.name][0] if before else None, body)
 
 
 @router.post("/sightings", status_code=204, responses=errors(), summary="Say where devices were seen")
@@ -93,7 +93,7 @@ async def sightings(body: SightingReport, region: Running, cloudlet: Agent) -> N
     _own(body, cloudlet)
     for name in {sighting.endpoint for sighting in body.sightings} & region.intent.endpoints.keys():
         own_endpoint(region, cloudlet, name)
-    await region.sightings.take(body)
+    await region.migration.sightings.take(body)
 
 
 class _About(Protocol):

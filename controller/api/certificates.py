@@ -81,9 +81,9 @@ async def index(
     cursor: pages.Cursor = None,
 ) -> Page[Certificate]:
     """In the order in which they were issued. What expired a week ago is forgotten."""
-    if former and region.certificates.issuer is None:
+    if former and region.identity.certificates.issuer is None:
         raise missing("authority", "certificates")
-    issuer = region.certificates.issuer if former else None
+    issuer = region.identity.certificates.issuer if former else None
     async with region.database.read() as session:
         rows = await table.page(session, pages.after_number(cursor), limit + 1, cloudlet, issuer)
     return pages.page(rows, limit, lambda row: row.id, _shown)
@@ -92,22 +92,22 @@ async def index(
 @router.get("/certificates/{serial}", responses=errors(404), summary="Show a certificate")
 async def show(serial: Serial, region: Running) -> Certificate:
     """As it stands now."""
-    return _shown(await region.certificates.get(serial))
+    return _shown(await region.identity.certificates.get(serial))
 
 
 @router.post("/certificates/{serial}/revoke", responses=errors(404, 409), summary="Revoke a certificate")
 async def revoke(serial: Serial, region: Running, body: Revocation | None = None) -> Certificate:
     """Who has its key has its cloudlet's credential as well: that ends too, with every other certificate of the
     cloudlet, and the agent's session is cut. The agent enrols again with a new token."""
-    row = await region.certificates.revoke(serial, (body or Revocation()).reason)
-    region.revocations.changed()
+    row = await region.identity.certificates.revoke(serial, (body or Revocation()).reason)
+    region.identity.revocations.changed()
     return _shown(row)
 
 
 @router.get("/authority", responses=errors(404, 503), summary="Show the authority")
 async def authority(region: Running) -> Authority:
     """What certificates are verified with. 404: none are issued here."""
-    certificates = region.certificates
+    certificates = region.identity.certificates
     if certificates.authority is None:
         raise missing("authority", "certificates")
     return Authority(

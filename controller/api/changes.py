@@ -60,13 +60,13 @@ async def show(generation: Number, region: Running) -> Change:
 async def confirm(generation: Number, region: Running) -> ChangeResult:
     """It is there to stay. `unreachable` names the route servers that could not be told: one that does not hear of it
     before its own time is over takes the change back until it is reachable again."""
-    return await region.changes.confirm(generation)
+    return await region.changes.flow.confirm(generation)
 
 
 @router.post("/{generation}/rollback", responses=errors(404, 409), summary="Roll a change back")
 async def rollback(generation: Number, region: Running) -> ChangeResult:
     """At once, instead of when its time is over."""
-    return await region.changes.roll_back(generation, "an operator asked for it")
+    return await region.changes.flow.roll_back(generation, "an operator asked for it")
 
 
 def _shown(row: GenerationRow) -> Change:

@@ -127,7 +127,7 @@ async def create(body: NewCloudlet, region: Running, response: Response) -> Invi
         await table.amend(session, body.name, token=secret, token_expires_at=expires, approval=body.approval)
         await events.add(session, "cloudlet-invited", body.name, f"cloudlet {body.name} was invited")
 
-    await region.changes.make(edit, f"invite {body.name}", also)
+    await region.changes.flow.make(edit, f"invite {body.name}", also)
     return await _invitation(region, body.name, token, response)
 
 
@@ -185,14 +185,14 @@ async def new_token(
         etags.check(row, if_match)
         await table.amend(session, name, token=tokens.digest(token), token_expires_at=expires, token_used_at=None)
         await events.add(session, "cloudlet-token", name, f"a new token was made for cloudlet {name}")
-    region.wakeup.ring()
+    region.runtime.wakeup.ring()
     return await _invitation(region, name, token, response)
 
 
 @router.post("/{name}/session-keys", status_code=204, responses=errors(404, 409), summary="Sign with another key")
 async def rekey(name: NamePath, region: Running, body: Rekey | None = None) -> None:
     """Its PE's BGP sessions get another key, one route server after the other; or with `off` none, at once."""
-    await region.session_keys.rekey(name, off=body is not None and body.off)
+    await region.route_servers.session_keys.rekey(name, off=body is not None and body.off)
 
 
 @router.post("/{name}/approve", responses=errors(404, 409, 412), summary="Approve a cloudlet")
@@ -237,7 +237,7 @@ async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_ma
         await end(session, name, Reason.CEASED)
 
     result = await _change(region, name, "remove", "removed", edit, if_match, empty, ended, dry_run=dry_run)
-    region.revocations.changed()
+    region.identity.revocations.changed()
     return result
 
 
@@ -263,7 +263,7 @@ async def _change(
         if further is not None:
             await further(session)
 
-    return await region.changes.apply(edit, f"{verb} {name}", also, guard, dry_run=dry_run)
+    return await region.changes.flow.apply(edit, f"{verb} {name}", also, guard, dry_run=dry_run)
 
 
 def speakers(region: Region) -> list[str]:
@@ -282,20 +282,20 @@ async def _row(region: Region, name: str) -> CloudletRow:
 async def _invitation(region: Region, name: str, token: str, response: Response) -> Invitation:
     row = await _row(region, name)
     response.headers["ETag"] = etags.etag(row)
-    if region.certificates.authority is not None:
-        token = tokens.pinned(token, region.certificates.authority.fingerprint)
+    if region.identity.certificates.authority is not None:
+        token = tokens.pinned(token, region.identity.certificates.authority.fingerprint)
     return Invitation(**_shown(row, region), token=token, token_expires_at=row.token_expires_at)
 
 
 def _shown(row: CloudletRow, region: Region) -> dict[str, Any]:
-    agent, elsewhere = region.agents.of(row.name), region.agents.elsewhere.get(row.name)
+    agent, elsewhere = region.agents.registry.of(row.name), region.agents.registry.elsewhere.get(row.name)
     report = None if elsewhere and elsewhere.replica and not agent.connected else agent.report
     fields = ("name", "pe", "vtep", "state", "approval", "labels", "latitude", "longitude", "created_at")
     return {name: getattr(row, name) for name in fields} | {
         "endpoints": [e.name for e in region.intent.endpoints_of.get(row.name, ())],
-        "sessions": region.session_keys.standing(row.name),
+        "sessions": region.route_servers.session_keys.standing(row.name),
         "agent": AgentState(
-            connected=region.agent_presence.connected(row.name),
+            connected=region.replication.presence.connected(row.name),
             last_seen=max((at for at in (agent.last_seen, row.last_seen) if at), default=None),
             version=report.agent_version if report else row.agent_version,
             generation=report.generation if report else elsewhere.proved if elsewhere else None,

@@ -49,10 +49,10 @@ async def _change(region: Region, name: str, caller: Caller, done: str, edit: Ed
         text = f"consent of tenant {endpoint.tenant} to {name} was {done} by {who}"
         await events.add(session, f"consent-{done}", name, text, tenant=endpoint.tenant, by=who)
 
-    return await region.changes.apply(edit, f"consent to {name} {done}", also)
+    return await region.changes.flow.apply(edit, f"consent to {name} {done}", also)
 
 
 async def _end(region: Region, trial: int, why: str) -> None:
     """Rolls back, as something that is done by itself: the request is about the consent, and nothing else."""
     with suppress(Refused):  # somebody was quicker
-        await asyncio.create_task(region.changes.retract(trial, why), context=Context())
+        await asyncio.create_task(region.changes.flow.retract(trial, why), context=Context())

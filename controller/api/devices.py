@@ -93,7 +93,7 @@ async def create(body: NewDevice, region: Running, response: Response) -> Device
         await region.database.transact(work)
     except IntegrityError as error:
         raise conflict("another device has this name, MAC or client id") from error
-    region.wakeup.ring()
+    region.runtime.wakeup.ring()
     return await show(body.name, region, response)
 
 
@@ -135,7 +135,7 @@ async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> N
         await pairs.leave(session, name)
         await table.remove(session, name)
         await events.add(session, "device-forgotten", name, f"device {name} was forgotten")
-    region.wakeup.ring()
+    region.runtime.wakeup.ring()
 
 
 def _shown(row: DeviceRow, clients: dict[tuple[str, str], ClientRow], places: dict[str, core.Place]) -> Device:

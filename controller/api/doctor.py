@@ -87,19 +87,19 @@ class Diagnosis(BaseModel):
 @router.get("", responses=errors(), summary="Compare everything")
 async def diagnose(region: Running) -> Diagnosis:
     """Asks every route server for all it has, and compares it and the agents' last reports with the intent."""
-    servers = list(await asyncio.gather(*(_observe(server) for server in region.changes.route_servers)))
-    rules = region.changes.rules()
+    servers = list(await asyncio.gather(*(_observe(server) for server in region.route_servers.syncs)))
+    rules = region.changes.flow.rules()
     cloudlets = await _cloudlets(region)
-    differences = compare_policy(_policy(await region.drift.look()))
+    differences = compare_policy(_policy(await region.changes.drift.look()))
     differences += await asyncio.to_thread(compare, rules, servers, cloudlets)
-    differences += compare_session_keys(region.session_keys.all(), servers)
+    differences += compare_session_keys(region.route_servers.session_keys.all(), servers)
     differences += compare_vms(await _vms(region))
     differences += compare_cpus(*await _cpus(region))
-    differences += compare_clones(await region.cloned_clients.found())
+    differences += compare_clones(await region.leases.clones.found())
     return Diagnosis(
         ok=not differences,
-        replica=region.replicas.name,
-        leader=region.replicas.leader,
+        replica=region.replication.replicas.name,
+        leader=region.replication.replicas.leader,
         checked=Checked(
             generation=rules.generation,
             route_servers=len(servers),
@@ -138,7 +138,7 @@ def _policy(found: Found) -> InForce:
 
 
 async def _cloudlets(region: Region) -> list[Cloudlet]:
-    intent, fabric, agent_presence = region.intent, region.fabric, region.agent_presence
+    intent, fabric, agent_presence = region.intent, region.fabric, region.replication.presence
     speak = [c for c in intent.cloudlets.values() if c.speaks]
     reports = await agent_presence.reports([c.name for c in speak])
     return [Cloudlet(desired(intent, c, fabric), reports.get(c.name), agent_presence.connected(c.name)) for c in speak]

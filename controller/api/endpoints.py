@@ -128,7 +128,7 @@ async def create(body: NewEndpoint, region: Running, response: Response) -> Endp
     def edit(intent: Intent) -> Intent:
         return edits.add_endpoint(intent, wanted, speakers(region), region.fabric.asn)
 
-    await region.changes.make(edit, f"make endpoint {body.name}", also)
+    await region.changes.flow.make(edit, f"make endpoint {body.name}", also)
     return await show(body.name, region, response)
 
 
@@ -172,7 +172,7 @@ async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_ma
     def edit(intent: Intent) -> Intent:
         return edits.remove_endpoint(intent, name)
 
-    return await region.changes.apply(edit, f"remove endpoint {name}", also, guard, dry_run=dry_run)
+    return await region.changes.flow.apply(edit, f"remove endpoint {name}", also, guard, dry_run=dry_run)
 
 
 def _shown(row: EndpointRow, region: Region) -> Endpoint:

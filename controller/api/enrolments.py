@@ -45,7 +45,7 @@ async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> En
     credential is good only together with certificates for the key of the request. Who has enrolled with the credential
     of the request, and for the same key, is answered again, without a certificate: the first answer was lost."""
     tls = shown(request) is not None
-    if region.proofs.tls_only and not tls:
+    if region.identity.proofs.tls_only and not tls:
         raise Problem(403, "Enrolment refused: agents are served over TLS only.")
     async with region.database.read() as session:
         row = await table.get(session, body.cloudlet) if body.cloudlet.isprintable() else None
@@ -79,12 +79,12 @@ async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> En
         nonlocal certified, ended
         ended = await end(session, row.name, Reason.SUPERSEDED)
         if issued is not None:
-            certified = await region.certificates.record(session, row.name, issued)
+            certified = await region.identity.certificates.record(session, row.name, issued)
         await events.add(session, "cloudlet-enrolled", row.name, f"the agent of {row.name} enrolled: {state}")
 
     let_in(f"agent:{row.name}", 201)
     try:
-        await region.changes.make(edit, f"enrol {row.name}", also)
+        await region.changes.flow.make(edit, f"enrol {row.name}", also)
     except OnTrial as trial:  # agents try again after a 503, and give up after a 409
         raise Problem(503, trial.message, headers={"Retry-After": "10"}) from trial
     except Used:  # meanwhile: perhaps by this agent, which did not wait for the answer
@@ -92,22 +92,22 @@ async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> En
             present = await table.get(session, row.name)
         return _again(_known(present, tokens.secret(body.token)), answer, key)
     if ended:
-        region.revocations.changed()
+        region.identity.revocations.changed()
     return answer.model_copy(update={"certified": certified})
 
 
 @router.get("/authorities", responses=errors(404), summary="Show whom agents are to trust")
 async def authorities(region: Running) -> Authorities:
     """Open to all: whoever has a token can tell by it whether this is true. 404: no certificates are issued here."""
-    if region.certificates.authority is None:
+    if region.identity.certificates.authority is None:
         raise missing("authority", "certificates")
-    return Authorities(authorities=region.certificates.authority.authorities)
+    return Authorities(authorities=region.identity.certificates.authority.authorities)
 
 
 async def _issued(region: Region, csr: str, row: CloudletRow) -> Issued | None:
     """None where no certificates are issued, or not now: the agent asks for one again."""
     try:
-        return await region.certificates.sign(csr, row.name, row.vtep)
+        return await region.identity.certificates.sign(csr, row.name, row.vtep)
     except AuthorityAway as away:
         log.error("%s", away)
         return None

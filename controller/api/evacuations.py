@@ -26,6 +26,6 @@ async def create(name: NamePath, region: Running) -> Evacuation:
     """Every VM that runs there moves to a possible neighbour: to its device if that is at one, else where it arrives
     first. It stays there until its device is taken to be somewhere else. A cloudlet is evacuated before it is drained:
     a VM moves within a pool."""
-    found = await region.evacuations.begin(name)
+    found = await region.migration.evacuations.begin(name)
     moves = [shown_as(row) for row in found.moves]
     return Evacuation(moves=moves, moving=found.moving, stranded=sorted(found.stranded), why=found.stranded)

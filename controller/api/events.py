@@ -89,7 +89,7 @@ async def index(
 
 
 async def _stream(region: Region, seen: int, which: Which) -> AsyncGenerator[bytes, None]:
-    with region.wakeup.listen() as wake:
+    with region.runtime.wakeup.listen() as wake:
         yield streams.OPENING
         while True:
             try:
@@ -104,7 +104,7 @@ async def _stream(region: Region, seen: int, which: Which) -> AsyncGenerator[byt
             if len(rows) == BATCH:
                 continue
             seen = max(seen, searched)
-            match await streams.woken(wake, region.stopping):
+            match await streams.woken(wake, region.runtime.stopping):
                 case False:
                     return
                 case None:

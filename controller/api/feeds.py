@@ -71,7 +71,7 @@ def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> 
         return Rendered(present.version, state, present.version)
 
     async def keys(present: Cloudlet) -> Rendered | None:
-        found = region.session_keys.document(present)
+        found = region.route_servers.session_keys.document(present)
         return Rendered(found, found.model_dump_json()) if found is not None else None
 
     async def probed(present: Cloudlet) -> Rendered:
@@ -80,34 +80,34 @@ def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> 
 
     async def ordered(present: Cloudlet) -> Rendered | None:
         try:
-            orders = await region.moves.orders(cloudlet)
+            orders = await region.migration.moves.orders(cloudlet)
         except Unavailable:
             return None
         # An older agent refuses fields that it does not know, be they null.
         return Rendered(orders, orders.model_dump_json(exclude_none=True))
 
     async def trusted(present: Cloudlet) -> Rendered | None:
-        found = region.revocations.authorities
+        found = region.identity.revocations.authorities
         return Rendered(found, Authorities(authorities=found).model_dump_json()) if found is not None else None
 
     async def revoked(present: Cloudlet) -> Rendered | None:
-        number = region.revocations.number
+        number = region.identity.revocations.number
         try:
-            found = await region.revocations.document()
+            found = await region.identity.revocations.document()
         except (Unavailable, AuthorityAway):
             return None
         return Rendered(number, found.model_dump_json()) if found is not None else None
 
-    of = region.agents.of
-    secret = [Feed("session-keys", region.session_keys.document, keys)] if private else []
+    of = region.agents.registry.of
+    secret = [Feed("session-keys", region.route_servers.session_keys.document, keys)] if private else []
     return (
         Feed("access", lambda present: _ruled(region, present), filtered),
         Feed("desired", lambda present: present.version, wanted, seen=sent),
         *secret,
         Feed("candidates", lambda _: of(cloudlet).announced, probed),
         Feed("orders", lambda _: of(cloudlet).ordered, ordered),
-        Feed("authorities", lambda _: region.revocations.number, trusted),
-        Feed("revocations", lambda _: region.revocations.number, revoked),
+        Feed("authorities", lambda _: region.identity.revocations.number, trusted),
+        Feed("revocations", lambda _: region.identity.revocations.number, revoked),
     )
 
 

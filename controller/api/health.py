@@ -57,14 +57,14 @@ async def ready(region: Running) -> Response:
     except TimeoutError:
         database = False
     state = Readiness(
-        ready=database and not region.stopping.is_set(),
+        ready=database and not region.runtime.stopping.is_set(),
         database=database,
-        replica=region.replicas.name,
-        leading=region.leadership.leading,
+        replica=region.replication.replicas.name,
+        leading=region.replication.leadership.leading,
         generation=region.intent.generation,
-        route_servers={server.name: server.reachable for server in region.changes.route_servers},
-        agents=region.agents.connected,
-        policy=region.drift.found.well,
+        route_servers={server.name: server.reachable for server in region.route_servers.syncs},
+        agents=region.agents.registry.connected,
+        policy=region.changes.drift.found.well,
     )
     return JSONResponse(state.model_dump(mode="json"), 200 if state.ready else 503)
 
@@ -77,14 +77,14 @@ async def ready(region: Running) -> Response:
 )
 async def metrics(region: Running) -> Response:
     """In the exposition format."""
-    gauges, intent = region.metrics, region.intent
+    gauges, intent = region.runtime.metrics, region.intent
     gauges.generation.set(intent.generation)
-    gauges.leading.set(region.leadership.leading)
-    gauges.agents.set(region.agents.connected)
+    gauges.leading.set(region.replication.leadership.leading)
+    gauges.agents.set(region.agents.registry.connected)
     gauges.cloudlets.set(len(intent.cloudlets))
     gauges.endpoints.set(len(intent.endpoints))
     gauges.vcps.set(len(intent.vcps))
-    gauges.lost_events.set(region.event_log.dropped)
-    for server in region.changes.route_servers:
+    gauges.lost_events.set(region.runtime.event_log.dropped)
+    for server in region.route_servers.syncs:
         gauges.route_server.labels(server.name).set(server.reachable)
     return Response(gauges.text(), media_type=MEDIA_TYPE)

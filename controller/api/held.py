@@ -70,7 +70,7 @@ async def release(region: Running, body: Release) -> Released:
         what = f"{body.nlri} is not" if body.nlri else "Nothing is"
         raise Problem(404, f"{what} held back from {body.peer}.")
     what = body.nlri or "everything"
-    region.event_log.note(
+    region.runtime.event_log.note(
         "poison-released", body.peer, f"an operator sends {body.peer} again what is held back: {what}"
     )
     return Released(

@@ -55,9 +55,9 @@ RENEWED = {200: {"model": Lease, "description": "It was held already, and is ren
 @router.post("", status_code=201, responses=errors(409) | RENEWED | {201: {"headers": ETAG}}, summary="Grant a lease")
 async def create(body: NewLease, region: Running, response: Response) -> Lease:
     """The same device gets the same address: renewed if it holds it, its old one if it comes back."""
-    lease, fresh = await region.leases.grant(body.endpoint, body.device, body.kind)
+    lease, fresh = await region.leases.leases.grant(body.endpoint, body.device, body.kind)
     if fresh:
-        region.metrics.leases.inc()
+        region.runtime.metrics.leases.inc()
     else:
         response.status_code = 200
     return _answer(lease, region, response)
@@ -90,13 +90,13 @@ async def show(id: IdPath, region: Running, response: Response) -> Lease:
 @router.post("/{id}/renew", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Renew a lease")
 async def renew(id: IdPath, region: Running, response: Response, if_match: IfMatch = None) -> Lease:
     """Starts its time anew."""
-    return _answer(await region.leases.renew(id, lambda row: etags.check(row, if_match)), region, response)
+    return _answer(await region.leases.leases.renew(id, lambda row: etags.check(row, if_match)), region, response)
 
 
 @router.delete("/{id}", status_code=204, responses=errors(404, 412), summary="Release a lease")
 async def release(id: IdPath, region: Running, if_match: IfMatch = None) -> None:
     """The pair stays the device's until the plan is full and somebody else needs it."""
-    await region.leases.release(id, lambda row: etags.check(row, if_match))
+    await region.leases.leases.release(id, lambda row: etags.check(row, if_match))
 
 
 def _answer(row: LeaseRow, region: Region, response: Response) -> Lease:

@@ -77,4 +77,4 @@ async def _change(
         text = f"{endpoint} {done} {vcp} at generation {intent.generation}"
         await events.add(session, f"member-{done}", endpoint, text, vcp=vcp, generation=intent.generation)
 
-    return await region.changes.apply(edit, f"{endpoint} {done} {vcp}", also, guard, within, dry_run=dry_run)
+    return await region.changes.flow.apply(edit, f"{endpoint} {done} {vcp}", also, guard, within, dry_run=dry_run)

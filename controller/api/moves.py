@@ -93,7 +93,7 @@ class MoveInFull(Move):
 async def create(body: NewMove, region: Running) -> Move:
     """It waits for its turn: the policy says how many use a link, and a cloudlet, at a time. The VM stays there until
     its device is taken to be somewhere else than now."""
-    row = await region.moves.start(
+    row = await region.migration.moves.start(
         body.vm, body.endpoint, keep=body.keep, linger=body.linger, asked_by="operator", reason=body.reason
     )
     return shown_as(row)
@@ -133,13 +133,13 @@ async def show(name: NamePath, request: Request, region: Running, still: Still) 
 @router.delete("/{name}", responses=errors(404, 409), summary="Cancel a move")
 async def cancel(name: NamePath, region: Running) -> Move:
     """As long as the VM runs at the source and is not about to be stopped there; what was done is undone."""
-    return shown_as(await region.moves.cancel(name, "an operator cancelled it"))
+    return shown_as(await region.migration.moves.cancel(name, "an operator cancelled it"))
 
 
 @router.post("/{name}/finish", responses=errors(404, 409), summary="Let the old address go")
 async def finish(name: NamePath, region: Running) -> Move:
     """While it lingers at the step `leave`: now, whatever connections hang on it. The VM can be moved again then."""
-    return shown_as(await region.moves.finish(name, "an operator did not wait for it"))
+    return shown_as(await region.migration.moves.finish(name, "an operator did not wait for it"))
 
 
 async def _in_full(region: Region, name: str) -> MoveInFull:
@@ -153,7 +153,7 @@ async def _in_full(region: Region, name: str) -> MoveInFull:
 
 async def _stream(region: Region, name: str) -> AsyncGenerator[bytes, None]:
     told = ""
-    with region.wakeup.listen() as wake:
+    with region.runtime.wakeup.listen() as wake:
         yield streams.OPENING
         while True:
             try:
@@ -166,7 +166,7 @@ async def _stream(region: Region, name: str) -> AsyncGenerator[bytes, None]:
                 yield streams.event("move", None, document)
             if shown.state.over:
                 return
-            match await streams.woken(wake, region.stopping):
+            match await streams.woken(wake, region.runtime.stopping):
                 case False:
                     return
                 case None:

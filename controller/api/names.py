@@ -40,7 +40,7 @@ async def _vcp(region: Running, calling: Calling, vcp: Given = None) -> str | No
 
 
 async def _route_server(region: Running, calling: Calling, route_server: Given = None) -> str | None:
-    known = {server.name for server in region.changes.route_servers}
+    known = {server.name for server in region.route_servers.syncs}
     return _intended("route_server", "route server", route_server, known, calling)
 
 

@@ -195,7 +195,7 @@ async def plan(
     terms = Terms(strict=strict, count_consented=count_consented, by=caller.name)
     application = await _application(request, region, filename, terms)
     await application.foresee(region.database)
-    change = await region.changes.apply(
+    change = await region.changes.flow.apply(
         application.edit, f"plan policy {filename}", guard=application.rehearsing, dry_run=True
     )
     look = application.look
@@ -241,7 +241,7 @@ async def apply(
 @router.get("/drift", responses=errors(), summary="Show what has drifted")
 async def drift(region: Running) -> Drift:
     """Compares the region with what the policy in force wants of it."""
-    found = await region.drift.look()
+    found = await region.changes.drift.look()
     return Drift(
         drift=found.moves > 0,
         revision=found.in_force.row.id if found.in_force.row else None,
@@ -256,7 +256,7 @@ async def put_in_force(
 ) -> Applied:
     """Applies, or rehearses it with all that would be refused."""
     await application.foresee(region.database)
-    done = await region.changes.apply(
+    done = await region.changes.flow.apply(
         application.edit, cause, application.record, application.applying, within, dry_run=dry_run
     )
     return Applied(
@@ -271,7 +271,7 @@ async def put_in_force(
 
 async def _application(request: Request, region: Region, filename: str, terms: Terms) -> Application:
     text = await _text(request)
-    return Application(region.changes, await parsed(text, filename), text, terms)
+    return Application(region.changes.flow, await parsed(text, filename), text, terms)
 
 
 async def _text(request: Request) -> str:

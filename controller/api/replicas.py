@@ -34,7 +34,7 @@ class Replicas(BaseModel):
 @router.get("", responses=errors(), summary="List replicas")
 async def index(region: Running) -> Replicas:
     """The one that answers among them. A replica that is gone is listed for an hour."""
-    replicas, agents = region.replicas, region.agents
+    replicas, agents = region.replication.replicas, region.agents.registry
     own = Replica(
         name=replicas.name,
         release=replicas.release,

@@ -52,7 +52,7 @@ class Reservation(BaseModel):
 @router.post("", status_code=201, responses=errors(409), summary="Reserve a pair")
 async def create(body: NewReservation, region: Running) -> Reservation:
     """The device's old pair if it had one there. Repeating it moves the end."""
-    return _shown(await region.reservations.make(body.endpoint, body.device, body.seconds), region)
+    return _shown(await region.leases.reservations.make(body.endpoint, body.device, body.seconds), region)
 
 
 @router.get("", responses=errors(), summary="List reservations")
@@ -112,7 +112,7 @@ async def by_policy(
 @router.delete("/{id}", status_code=204, responses=errors(404), summary="Give a reservation up")
 async def give_up(id: IdPath, region: Running) -> None:
     """Leases on the pair go on."""
-    await region.reservations.give_up(id)
+    await region.leases.reservations.give_up(id)
 
 
 def _by_policy(endpoint: str, device: str, number: int | None, region: Region) -> PolicyReservation:

@@ -118,7 +118,7 @@ async def rollback(
     if row is None:
         raise conflict("no other policy was in force before: there is nothing to go back to")
     terms = Terms(strict, allow_disconnect, None, if_match, row.id, hold_back, count_consented, caller.name)
-    application = Application(region.changes, await parsed(row.text, row.filename), row.text, terms)
+    application = Application(region.changes.flow, await parsed(row.text, row.filename), row.text, terms)
     cause = f"roll the policy back to revision {row.id}"
     return await put_in_force(application, region, cause, confirm_within, dry_run=dry_run)
 

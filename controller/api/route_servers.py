@@ -21,12 +21,12 @@ async def overtake(region: Running) -> Overtaken:
     """For a database put back from a copy, which would give back access that was taken away since the copy was made:
     until it is overtaken, nothing is sent to route servers that are not in step (their `error` says what it is
     about)."""
-    overtaken = await region.precedence.overtake()
+    overtaken = await region.route_servers.precedence.overtake()
     if not overtaken:
         raise conflict("no route server is ahead of the database")
     names = ", ".join(overtaken)
-    region.event_log.note(
+    region.runtime.event_log.note(
         "overtaken", next(iter(overtaken)), f"an operator puts the database in force, which is behind {names}"
     )
-    await region.changes.renew(max(overtaken.values()))
+    await region.changes.flow.renew(max(overtaken.values()))
     return Overtaken(route_servers=list(overtaken))

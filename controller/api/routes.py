@@ -131,10 +131,10 @@ Selected = Annotated[dict[str, str], Depends(_selection)]
 @router.get("/route-servers", responses=errors(), summary="List route servers")
 async def servers(region: Running) -> RouteServers:
     """With their BGP sessions, as they are now."""
-    answers = await asyncio.gather(*(_asked(s, lambda client: client.status()) for s in region.changes.route_servers))
+    answers = await asyncio.gather(*(_asked(s, lambda client: client.status()) for s in region.route_servers.syncs))
     addresses = {server.name: server for server in region.settings.route_servers}
     items = []
-    for server, answer in zip(region.changes.route_servers, answers, strict=True):
+    for server, answer in zip(region.route_servers.syncs, answers, strict=True):
         status = answer if isinstance(answer, dict) else {}
         items.append(
             RouteServer(
@@ -267,8 +267,8 @@ async def watch(
     `route_server`. `watching`: a route server tells everything from now on. `lost`: it does not, until it is
     `watching` again. `cut`: the reader was too slow, and has missed something."""
     await ask(region, route_server, lambda client: client.routes({**selected, "limit": "1"}))
-    servers = [server for server in region.changes.route_servers if route_server in (None, server.name)]
-    return streams.respond(streams.while_allowed(watching(servers, selected, region.stopping), still))
+    servers = [server for server in region.route_servers.syncs if route_server in (None, server.name)]
+    return streams.respond(streams.while_allowed(watching(servers, selected, region.runtime.stopping), still))
 
 
 Question = Callable[[RouteServerClient], Awaitable[Json]]
@@ -276,7 +276,7 @@ Question = Callable[[RouteServerClient], Awaitable[Json]]
 
 def _named(region: Region, only: str | None) -> list[RouteServerSync]:
     """All route servers, or the one named, in the order of their names."""
-    return sorted((s for s in region.changes.route_servers if only in (None, s.name)), key=lambda server: server.name)
+    return sorted((s for s in region.route_servers.syncs if only in (None, s.name)), key=lambda server: server.name)
 
 
 async def ask(region: Region, only: str | None, question: Question) -> tuple[list[tuple[str, Json]], list[str]]:

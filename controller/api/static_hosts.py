@@ -62,7 +62,7 @@ async def take_over(endpoint: NamePath, body: NewStatics, region: Running) -> Ta
     """All or none. What is there already, with the same name and address, is left as it is."""
     hosts = [Static(host.name, host.address.strip(), host.mac) for host in body.hosts]
     try:
-        return TakenOver(added=await region.statics.take_over(endpoint, hosts))
+        return TakenOver(added=await region.leases.static_hosts.take_over(endpoint, hosts))
     except NotTaken as refused:
         found = [FieldError(field=f"hosts.{i}.{field}", message=why) for i, field, why in refused.complaints]
         raise Problem(409, str(refused), found) from None
@@ -83,7 +83,7 @@ async def index(
 @router.delete("/{name}", status_code=204, responses=errors(404), summary="Give a static host up")
 async def give_up(endpoint: NamePath, name: NamePath, region: Running) -> Response:
     """Its address can be given out again."""
-    await region.statics.give_up(endpoint, name)
+    await region.leases.static_hosts.give_up(endpoint, name)
     return Response(status_code=204)
 
 

@@ -55,7 +55,7 @@ class MadeToken(Token):
 @router.post("", status_code=201, responses=errors(409), summary="Make an API token")
 async def create(body: NewToken, region: Running) -> MadeToken:
     """Only a digest of the secret is kept."""
-    row, secret = await region.tokens.make(body.name, body.role, body.seconds, body.tenant)
+    row, secret = await region.auth.tokens.make(body.name, body.role, body.seconds, body.tenant)
     return MadeToken(**_shown(row).model_dump(), token=secret)
 
 
@@ -70,7 +70,7 @@ async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor 
 @router.delete("/{name}", status_code=204, responses=errors(404, 409), summary="Revoke an API token")
 async def revoke(name: NamePath, region: Running) -> None:
     """At once, for all controllers of the region; streams that it opened end too."""
-    await region.tokens.revoke(name)
+    await region.auth.tokens.revoke(name)
 
 
 def _shown(row: TokenRow) -> Token:

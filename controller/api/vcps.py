@@ -57,7 +57,7 @@ async def create(body: NewVcp, region: Running, response: Response) -> Vcp:
     def edit(intent: Intent) -> Intent:
         return edits.add_vcp(intent, Wanted(body.name, body.flavour, body.description))
 
-    await region.changes.make(edit, f"found {body.name}", also)
+    await region.changes.flow.make(edit, f"found {body.name}", also)
     return await show(body.name, region, response)
 
 
@@ -95,7 +95,7 @@ async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_ma
     def edit(intent: Intent) -> Intent:
         return edits.remove_vcp(intent, name)
 
-    return await region.changes.apply(edit, f"remove {name}", also, guard, dry_run=dry_run)
+    return await region.changes.flow.apply(edit, f"remove {name}", also, guard, dry_run=dry_run)
 
 
 def _shown(row: VcpRow, joined: list[str]) -> Vcp:

@@ -119,7 +119,7 @@ async def create(body: NewVm, region: Running, response: Response) -> Vm:
     address above the device's, at every endpoint."""
     macs = body.macs or [machines.mac(body.name, "a"), machines.mac(body.name, "b")]
     made = body.model_dump(exclude={"device", "endpoint", "macs", "cpu"})
-    await region.vms.add(Machine(**made, macs=(macs[0], macs[1])), body.device, body.endpoint, body.cpu)
+    await region.migration.vms.add(Machine(**made, macs=(macs[0], macs[1])), body.device, body.endpoint, body.cpu)
     return await show(body.name, region, response)
 
 
@@ -163,7 +163,7 @@ async def change(name: NamePath, body: Alteration, region: Running, response: Re
             raise invalid("options", f"{name} would have {len(options)} options; {MOST_OPTIONS} are allowed")
         return machine.model_copy(update={**given, "options": options})
 
-    await region.vms.change(name, _unchanged(if_match), amend, body.cpu)
+    await region.migration.vms.change(name, _unchanged(if_match), amend, body.cpu)
     return await show(name, region, response)
 
 
@@ -171,7 +171,7 @@ async def change(name: NamePath, body: Alteration, region: Running, response: Re
 async def start(name: NamePath, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
     """The agent at its cloudlet does so as soon as it can; events tell. One that runs goes on. Refused if the cloudlet
     cannot give it its CPU, or has not its image or base, by what its agent reports."""
-    await region.vms.start(name, _unchanged(if_match))
+    await region.migration.vms.start(name, _unchanged(if_match))
     return await show(name, region, response)
 
 
@@ -179,7 +179,7 @@ async def start(name: NamePath, region: Running, response: Response, if_match: I
 async def stop(name: NamePath, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
     """The agent at its cloudlet shuts it down as soon as it can; its disk stays. A start that was asked for is taken
     back. One that does not run stays as it is, and one that is being moved cannot be stopped."""
-    await region.vms.stop(name, _unchanged(if_match))
+    await region.migration.vms.stop(name, _unchanged(if_match))
     return await show(name, region, response)
 
 
@@ -191,7 +191,7 @@ async def remove(
     force: Annotated[bool, Query(description="Also one that runs: it runs on, and nobody knows of it.")] = False,
 ) -> None:
     """Forgets a VM that does not run and is not being moved."""
-    await region.vms.remove(name, _unchanged(if_match), force=force)
+    await region.migration.vms.remove(name, _unchanged(if_match), force=force)
 
 
 def _unchanged(if_match: str | None) -> Check:

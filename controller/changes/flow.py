@@ -56,18 +56,19 @@ class Changes:
     a change at a time, over all of them, and takes over what the others have made first."""
 
     def __init__(
-        self, database: Database, agents: Agents, fabric: Fabric, timeout: float, events: Wakeup, replicas: Replicas
+        self, database: Database, agents: Agents, fabric: Fabric, waiting: Waiting, events: Wakeup, replicas: Replicas
     ) -> None:
         speakers = {speaker.name: speaker.address for speaker in fabric.speakers}
         self.intent = Intent(route_servers=speakers, enrolled_only=fabric.enrolled_only)
         self.trial: Trial | None = None
         self.route_servers: list[RouteServerSync] = []
-        self.waiting = Waiting(agents, timeout)
+        self.waiting = waiting
         self.policies = Policies()
         self._database, self._agents, self._fabric = database, agents, fabric
         self._events, self._replicas = events, replicas
         self._revision, self._loaded = 0, False
         self._turn = asyncio.Lock()
+        replicas.look.append(self.refresh)
         self._rules: RuleSet | None = None
         self._fingerprint = ""
 

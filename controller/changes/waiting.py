@@ -26,17 +26,22 @@ class Sent:
 
 class Waiting:
     """Waits for `timeout` seconds after the beginning of a change at most, and not once the controller is `stopping`.
-    `observe` is told how long it took; `connected` says whom there is to wait for."""
+    `observe` is told how many seconds it took; `connected` says for which cloudlets there is somebody to wait."""
 
-    def __init__(self, agents: Agents, timeout: float) -> None:
-        self.stopping = asyncio.Event()
-        self.observe: Callable[[float], None] = lambda seconds: None
-        self.connected: Callable[[str], bool] = lambda cloudlet: agents.of(cloudlet).connected
-        self._agents, self._timeout = agents, timeout
+    def __init__(
+        self,
+        agents: Agents,
+        timeout: float,
+        stopping: asyncio.Event,
+        connected: Callable[[str], bool],
+        observe: Callable[[float], None],
+    ) -> None:
+        self._agents, self._timeout, self._stopping = agents, timeout, stopping
+        self._connected, self._observe = connected, observe
 
     async def outcome(self, sent: Sent, started: float) -> ChangeResult:
         """What it did by then."""
-        connected = [name for name in sent.cloudlets if self.connected(name)]
+        connected = [name for name in sent.cloudlets if self._connected(name)]
         receipts, times = await asyncio.gather(
             self.receipts(sent, started), self._confirmations(sent, connected, started)
         )
@@ -51,7 +56,7 @@ class Waiting:
         given = [receipt for receipt in receipts.values() if receipt is not None]
         behind = {line.peer for receipt in given for line in receipt.peers if line.written_us is None} - times.keys()
         if sent.receipts or sent.cloudlets:
-            self.observe(finished - started)
+            self._observe(finished - started)
         return ChangeResult(
             generation=sent.generation,
             in_force=not unreachable and not behind and all(agent.confirmed for agent in agents),
@@ -82,7 +87,7 @@ class Waiting:
         """Waits for all of them."""
         deadline = started + self._timeout
         pending = {future for future in futures if not future.done()}
-        stop = asyncio.ensure_future(self.stopping.wait())
+        stop = asyncio.ensure_future(self._stopping.wait())
         try:
             while pending and not stop.done() and (left := deadline - time.monotonic()) > 0:
                 done, _ = await asyncio.wait({*pending, stop}, timeout=left, return_when=asyncio.FIRST_COMPLETED)

@@ -74,9 +74,9 @@ class Database:
     Either raises Unavailable while the database is away, and works again when it is back. Inside their blocks there is
     nothing but work with the database. `watch` is called with every transaction that writes, as it begins."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, watch: Callable[[AsyncSession], None] | None = None) -> None:
         where = drivers.with_driver(url)
-        self.watch: Callable[[AsyncSession], None] = lambda session: None
+        self.watch = watch
         self.event_budget = EventBudget()
         self._url, self._sqlite = where, where.get_backend_name() == "sqlite"
         if self._sqlite:
@@ -107,7 +107,8 @@ class Database:
         with _translated():
             async with self._turn, AsyncSession(self.writer, expire_on_commit=False) as session, session.begin():
                 session.info[EVENTS] = self.event_budget
-                self.watch(session)
+                if self.watch is not None:
+                    self.watch(session)
                 yield session
                 for work in session.info.pop(LAST, ()):
                     await work(session)

@@ -39,20 +39,25 @@ class Client:
 
 
 class Leases:
-    """Grants, renews and takes back. `intent` gives the endpoints as they are now."""
+    """Grants, renews and takes back. `intent` gives the endpoints as they are now. `tell` says to other replicas which
+    endpoint's agent has told all that it holds."""
 
-    def __init__(self, database: Database, intent: Callable[[], Intent], wakeup: Wakeup) -> None:
-        self._database, self._intent, self._wakeup = database, intent, wakeup
+    def __init__(
+        self,
+        database: Database,
+        intent: Callable[[], Intent],
+        wakeup: Wakeup,
+        tell: Callable[[str], None] = lambda endpoint: None,
+    ) -> None:
+        self._database, self._intent, self._wakeup, self._tell = database, intent, wakeup, tell
         self.heard: set[str] = set()
         """The endpoints whose agents have told this controller, or another replica, all that they hold."""
-        self.tell: Callable[[str], None] = lambda endpoint: None
-        """Tells the other replicas."""
 
     def hear(self, endpoint: str) -> None:
         """The endpoint's agent has told all that it holds."""
         if endpoint not in self.heard:
             self.heard.add(endpoint)
-            self.tell(endpoint)
+            self._tell(endpoint)
 
     async def ask(
         self, endpoint: str, mac: str | None, client_id: str | None, hostname: str | None

@@ -83,14 +83,14 @@ class Sightings:
         wakeup: Wakeup,
         suspicions: Suspicions,
         metrics: Metrics,
+        seen: Callable[[str, str], Awaitable[object]],
     ) -> None:
         self._database, self._intent, self._lease_seconds = database, intent, lease_seconds
         self._replicas, self._wakeup = replicas, wakeup
-        self._suspicions, self._metrics = suspicions, metrics
+        self._suspicions, self._metrics, self.seen = suspicions, metrics, seen
         self._waiting: list[Heard] = []
         self._more, self._news = asyncio.Event(), asyncio.Event()
         self._untold: dict[str, str] = {}
-        self.seen: Callable[[str, str], Awaitable[object]] = _nobody_listens
         replicas.hear[KIND] = lambda who, words: self._news.set()
 
     async def take(self, report: SightingReport) -> None:
@@ -249,7 +249,3 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return "%" not in text
-
-
-async def _nobody_listens(device: str, endpoint: str) -> None:
-    log.debug("%s is at %s", device, endpoint)

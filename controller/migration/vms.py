@@ -14,6 +14,7 @@ from controller.db import vms as table
 from controller.db.engine import Database, Lock, alone
 from controller.db.vms import IDLE, STARTING, STOPPING, VmRow
 from controller.migration import vm_cpus, vm_images
+from controller.migration.moves import Moves
 from controller.migration.vm_clients import check_free, register
 from controller.runtime.wakeup import Wakeup
 from controller.wire.flavours import Flavour
@@ -26,12 +27,8 @@ Check = Callable[[VmRow], None]
 class Vms:
     """`intent` gives the LANs as they are now."""
 
-    def __init__(self, database: Database, intent: Callable[[], Intent], wakeup: Wakeup) -> None:
-        self._database, self._intent, self._wakeup = database, intent, wakeup
-        self.order: Callable[[str], None] = lambda cloudlet: None
-        """Tells a cloudlet's agent that there is something to do."""
-        self.berths: Callable[[], None] = lambda: None
-        """Tells the leader, if that is this controller, that berths are due."""
+    def __init__(self, database: Database, intent: Callable[[], Intent], moves: Moves, wakeup: Wakeup) -> None:
+        self._database, self._intent, self._moves, self._wakeup = database, intent, moves, wakeup
 
     async def add(self, machine: Machine, device: str, endpoint: str, cpu: str = BY_POLICY) -> None:
         """Records a VM for a device, at a LAN; it does not run yet. Whichever of its vNICs asks DHCP from now on gets
@@ -62,7 +59,7 @@ class Vms:
             await self._database.transact(work)
         except IntegrityError as error:
             raise conflict("another VM or device has this name, MAC or client id") from error
-        self.berths()
+        self._moves.work.set()  # the leader permits its announcements, or ends that
         self._wakeup.ring()
 
     async def change(
@@ -93,7 +90,7 @@ class Vms:
             await vm_images.check(session, self._intent(), row.made_of, row.endpoint)
             row.cpu_settled = await vm_cpus.settled(session, self._intent(), row)
             await _ordered(session, row, STARTING, "start")
-        self.order(cloudlet)
+        self._moves.announce(cloudlet)
         self._wakeup.ring()
 
     async def stop(self, name: str, check: Check) -> None:
@@ -109,7 +106,7 @@ class Vms:
             if row.condition not in ("running", "paused", "unresponsive", STARTING):
                 raise conflict(f"{name} is {row.condition} at {row.endpoint}, and cannot be stopped")
             await _ordered(session, row, STOPPING, "stop")
-        self.order(cloudlet)
+        self._moves.announce(cloudlet)
         self._wakeup.ring()
 
     def _cloudlet(self, row: VmRow) -> str:
@@ -128,7 +125,7 @@ class Vms:
             await announce_permits.note(session, name)
             text = f"VM {name} of {row.device} was removed" + (f", {row.condition} as it was" if force else "")
             await events.add(session, "vm-removed", name, text, device=row.device, endpoint=row.endpoint)
-        self.berths()
+        self._moves.work.set()  # the leader permits its announcements, or ends that
         self._wakeup.ring()
 
 

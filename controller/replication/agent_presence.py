@@ -9,6 +9,7 @@ from controller.db import agent_presence as table
 from controller.db.agent_presence import Seen
 from controller.db.engine import Database
 from controller.replication.replicas import Replicas
+from controller.runtime.service import forever
 from controller.wire.reports import Report
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ class AgentPresence:
     async def run(self) -> None:
         """Writes down what is new, at once; works until cancelled."""
         if self._replicas.alone:
-            return
+            return await forever()
         while True:
             await self._agents.stir.wait()
             news = self._agents.take_news()

@@ -23,6 +23,7 @@ from controller.db.engine import Database
 from controller.db.notify_connection import Lost, NotifyConnection
 from controller.db.replicas import Replica
 from controller.replication.leadership import Leadership, clock
+from controller.runtime.service import forever
 from controller.runtime.task_group import task_group
 from controller.runtime.wakeup import Wakeup
 
@@ -109,7 +110,7 @@ class Replicas:
         """Works until cancelled."""
         if self._line is None:
             self.settled.set()
-            return
+            return await forever()
         try:
             while True:
                 try:

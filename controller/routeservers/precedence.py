@@ -6,22 +6,29 @@ on with what they have. A claim is kept in the database: with every change that 
 that the route server has."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import logging
+from collections.abc import Iterable, Mapping
+
+from controller.db import claims
+from controller.db.engine import Database
+from controller.replication.replicas import Replicas
+from controller.runtime.event_log import EventLog
+
+log = logging.getLogger(__name__)
 
 PATIENCE = 2.0
 """Seconds after a start in which all route servers are looked at before anything is sent to one of them."""
 
-Keep = Callable[[Mapping[str, int]], Awaitable[None]]
-Kept = Callable[[], Awaitable[Mapping[str, int]]]
+CLAIMS = "claims"
+"""What replicas call a change of the claims that are kept."""
 
 
 class Precedence:
-    """One for all route servers of a region. `tell` is told of every new claim, the route server and its claim; `keep`
-    keeps the generations of the route servers that have one, and `kept` gives them. Of several replicas the leader
-    decides; the others have no more than what is kept."""
+    """One for all route servers of a region, by name. Of several replicas the leader decides; the others have no more
+    than what is kept. Every method that is a coroutine may raise Unavailable."""
 
-    def __init__(self, servers: Iterable[str], tell: Callable[[str, str], None], keep: Keep, kept: Kept) -> None:
-        self._tell, self._keep, self._kept = tell, keep, kept
+    def __init__(self, servers: Iterable[str], database: Database, replicas: Replicas, event_log: EventLog) -> None:
+        self._database, self._replicas, self._event_log = database, replicas, event_log
         self._servers = frozenset(servers)
         self._term = -1
         self._beginning = asyncio.Lock()
@@ -66,7 +73,8 @@ class Precedence:
         before = dict(self._ahead)
         if claim and generation > self._accepted:
             if self._claims.get(server) != claim:
-                self._tell(server, claim)
+                log.error("%s", claim)
+                self._event_log.note("database-behind", server, claim)
             self._claims[server], self._ahead[server] = claim, generation
         else:
             self._claims.pop(server, None)
@@ -100,6 +108,16 @@ class Precedence:
         self._ahead.clear()
         await self._keep(self._ahead)
         return overtaken
+
+    async def _keep(self, ahead: Mapping[str, int]) -> None:
+        """Keep the generations of the route servers that have a claim."""
+        async with self._database.write() as session:
+            await claims.save(session, ahead)
+            await self._replicas.say(session, CLAIMS)
+
+    async def _kept(self) -> Mapping[str, int]:
+        async with self._database.read() as session:
+            return await claims.load(session)
 
 
 def _standing(server: str, generation: int) -> str:

@@ -64,19 +64,22 @@ class Handover:
     """This replica has come to lead, or does not lead any more."""
 
 
+Item = Sending | Confirming | Asking | Checking | Handover
+
+
 class Queue:
-    """While the route server is not `reachable` nothing is taken. `unsent` counts changes that wait."""
+    """Takes nothing while it is not `open`: the route server is away then. `unsent` counts changes that wait."""
 
     def __init__(self) -> None:
-        self.reachable = False
+        self.open = False
         self.unsent = 0
-        self.queue: asyncio.Queue[Sending | Confirming | Asking | Checking | Handover] = asyncio.Queue()
+        self._items: asyncio.Queue[Item] = asyncio.Queue()
 
     def submit(self, change: Change, trial: RulesOnTrial | None = None) -> asyncio.Future[Receipt | None]:
         """Queues a change. Gives its receipt, or None when the route server is, or goes, away."""
         future: asyncio.Future[Receipt | None] = asyncio.get_running_loop().create_future()
-        if self.reachable:
-            self.queue.put_nowait(Sending(change, trial.within if trial else None, future))
+        if self.open:
+            self._items.put_nowait(Sending(change, trial.within if trial else None, future))
             self.unsent += 1
         else:
             future.set_result(None)
@@ -85,8 +88,8 @@ class Queue:
     def confirm(self, generation: int) -> asyncio.Future[bool]:
         """Queues the end of a trial. False when the route server is, or goes, away."""
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        if self.reachable:
-            self.queue.put_nowait(Confirming(generation, future))
+        if self.open:
+            self._items.put_nowait(Confirming(generation, future))
         else:
             future.set_result(False)
         return future
@@ -94,16 +97,32 @@ class Queue:
     def ask(self, generation: int) -> asyncio.Future[Receipt | None]:
         """What has become of a change that was sent before. None when the route server does not have it, or is away."""
         future: asyncio.Future[Receipt | None] = asyncio.get_running_loop().create_future()
-        if self.reachable:
-            self.queue.put_nowait(Asking(generation, future))
+        if self.open:
+            self._items.put_nowait(Asking(generation, future))
         else:
             future.set_result(None)
         return future
 
-    def empty(self) -> None:
-        """Nothing comes of what waits."""
-        while not self.queue.empty():
-            match self.queue.get_nowait():
+    def check(self) -> None:
+        """Queues a look whether what other replicas have changed is in force."""
+        self._items.put_nowait(Checking())
+
+    def hand_over(self) -> None:
+        """Queues the end of what this replica does as the leader, or as one that does not lead."""
+        self._items.put_nowait(Handover())
+
+    async def get(self) -> Item:
+        """The next item, when there is one."""
+        item = await self._items.get()
+        if isinstance(item, Sending):
+            self.unsent -= 1
+        return item
+
+    def close(self) -> None:
+        """The route server is away: nothing comes of what waits, nor of what is queued until it is opened again."""
+        self.open = False
+        while not self._items.empty():
+            match self._items.get_nowait():
                 case Sending(_, _, receipt):
                     self.unsent -= 1
                     resolve(receipt, None)

@@ -100,8 +100,8 @@ class SessionKeeper:
         return standing(row.keys)
 
     async def run(self, servers: Sequence[RouteServerSync], leadership: Leadership) -> None:
-        """Works until cancelled."""
-        while self._secret is not None:
+        """Works until cancelled, where there is a secret."""
+        while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK):
                     await self._turn.wait()

@@ -84,7 +84,7 @@ class EventLog:
         async with self._database.read() as session:
             return await routeservers.last_event(session, server, started_at)
 
-    async def turned(self, server: str, reachable: bool, reason: str) -> None:
+    def turned(self, server: str, reachable: bool, reason: str) -> None:
         """Notes that a route server came or went."""
         if reachable:
             self.note("route-server-reachable", server, f"{server} is reachable and at the current generation")

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from controller.db import certificates, decisions, events, generations, idempotency, profiles, revisions
@@ -41,13 +40,6 @@ async def sweep(chores: Sequence[Chore]) -> None:
                     await chore.work()
         except Exception:  # whatever is wrong with the database now, the next sweep may find it well
             log.exception("sweep")
-
-
-async def finish(works: Sequence[Callable[[], Awaitable[object]]]) -> None:
-    """Write what has been heard and is not yet written, as far as the database can be reached."""
-    with suppress(Exception):
-        for work in works:
-            await work()
 
 
 async def prune(database: Database) -> None:

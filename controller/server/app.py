@@ -120,6 +120,6 @@ def create_app(settings: Settings) -> FastAPI:
         RateLimit, region=lambda: app.state.region, rate=settings.caller_rate, strangers=settings.stranger_rate
     )
     app.add_middleware(RequestHead)
-    app.add_middleware(RequestMetrics, metrics=lambda: app.state.region.metrics)
+    app.add_middleware(RequestMetrics, metrics=lambda: app.state.region.runtime.metrics)
     app.add_middleware(ResponseHeaders)
     return app

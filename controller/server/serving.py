@@ -82,8 +82,8 @@ async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
         servers = [server(app, connections)]
         if settings.socket:  # for whom there is room, however many strangers there are
             servers.append(server(Trusted(app), limits(settings)))
-        if region.listener is not None:
-            servers.append(server(app, connections, region.listener))
+        if region.identity.listener is not None:
+            servers.append(server(app, connections, region.identity.listener))
 
         def stop() -> None:
             region.stop()
@@ -98,7 +98,7 @@ async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
         print(f"weft-controller: listening on {listening.names(sockets)}", flush=True)
 
         async def follow() -> None:
-            await region.stopping.wait()
+            await region.runtime.stopping.wait()
             stop()
 
         following = asyncio.create_task(follow())

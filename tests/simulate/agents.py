@@ -13,12 +13,12 @@ from tests.kernels import kernel
 
 async def follow(region: Region, name: str) -> None:
     """One agent, until cancelled."""
-    with region.agents.attend(name) as wake:
+    with region.agents.registry.attend(name) as wake:
         while True:
             wake.clear()
             document = desired(region.intent, region.intent.cloudlets[name], region.fabric).model_dump_json()
             said = kernel(Desired.model_validate_json(document)).model_dump_json()
-            region.agents.report(Report.model_validate_json(said))
+            region.agents.registry.report(Report.model_validate_json(said))
             await wake.wait()
 
 

@@ -100,7 +100,7 @@ class Idempotency:
         """The row under the key, or the key itself if it is now ours: nobody has begun, or whoever has is gone. None if
         that was being decided just now."""
         region = self._region()
-        database, me = region.database, region.replicas.instance
+        database, me = region.database, region.replication.replicas.instance
         try:
             async with database.write() as session:
                 kept = await idempotency.get(session, key)
@@ -110,7 +110,7 @@ class Idempotency:
                     return Once(key, me)
                 if kept.status is not None or kept.request != request:
                     return kept
-                if kept.owner in await region.replicas.owners(session):
+                if kept.owner in await region.replication.replicas.owners(session):
                     return kept
                 return Once(key, me, kept.generation) if await idempotency.take(session, key, kept.owner, me) else None
         except IntegrityError:

@@ -41,8 +41,8 @@ class Controller:
 
     async def over_tls(self) -> str:
         """Serves agents over TLS as well, as `WEFT_AGENT_LISTEN` asks for; gives the URL."""
-        assert self.region.listener is not None
-        context = self.region.listener.context
+        assert self.region.identity.listener is not None
+        context = self.region.identity.listener.context
         protocol = Connections(1000, 1000, 30.0).protocol(context)
         url = await self.stack.enter_async_context(serving(self.app, lifespan="off", http=protocol))
         return url.replace("http:", "https:")
@@ -259,7 +259,7 @@ def start(tmp_path: Path, database_url: str) -> Start:
                 httpx.AsyncClient(base_url=url, headers=headers, timeout=10, trust_env=False, verify=PLAIN)
             )
             region: Region = app.state.region
-            there = [s for s in region.changes.route_servers if not _down(servers, s.name) and not held]
+            there = [s for s in region.route_servers.syncs if not _down(servers, s.name) and not held]
             await eventually(lambda: all(server.reachable for server in there))
             yield Controller(http, region, stack, app)
 

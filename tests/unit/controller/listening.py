@@ -72,10 +72,11 @@ def listen(tmp_path: Path, migrated: Path) -> Listen:
         async with app.router.lifespan_context(app):
             region: Region = app.state.region
             connections = limits(settings)
-            servers = [server(app, connections, listener) for listener in (None, region.listener)[: len(opened)]]
+            listeners = (None, region.identity.listener)[: len(opened)]
+            servers = [server(app, connections, listener) for listener in listeners]
             tasks = [asyncio.create_task(s.serve(sockets=[sock])) for s, sock in zip(servers, opened, strict=True)]
             cloudlet = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", State.ACTIVE, digest("the-credential-of-c1"))
-            await region.changes.make(lambda intent: intent.with_cloudlet(cloudlet), "test")
+            await region.changes.flow.make(lambda intent: intent.with_cloudlet(cloudlet), "test")
             async with httpx.AsyncClient(
                 base_url=f"http://127.0.0.1:{ports[0]}", timeout=20, trust_env=False, verify=PLAIN
             ) as http:

@@ -171,7 +171,7 @@ async def test_a_controller_that_dies_in_between(start: Start, route_server: Fak
     async with start(route_server) as first, town(first, pe="evpn") as town_:
         told = Told(first, route_server)
         await told.becomes({"c1-lan": (True, [])})
-        first.region.rounds._berths.settle = _nothing  # type: ignore[method-assign]
+        first.region.migration.scheduler._berths.settle = _nothing  # type: ignore[method-assign]
         for mover in town_.movers.values():
             mover.deaf.add(step)
         name = await town_.start(keep=True)
@@ -207,7 +207,7 @@ async def test_no_move_waits_for_it(controller: Controller, route_server: FakeRo
         assert await told.now() == {"c1-lan": (True, [])}
         if away == "a trial":
             await controller.post(f"/changes/{joined['generation']}/rollback", status=200)
-            controller.region.moves.work.set()
+            controller.region.migration.moves.work.set()
         route_server.down = False
         await told.becomes({"c2-lan": (True, ["10.1.0.3"])})
 

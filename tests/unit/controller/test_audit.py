@@ -266,14 +266,14 @@ async def test_what_the_controller_does_by_itself(controller: Controller) -> Non
         await controller.cloudlet(f"c{number}", number)
     await controller.post("/vcps", {"name": "blue"})
     await controller.post("/vcps/blue/members", {"endpoint": "c1-lan"}, confirm_within=1)
-    await eventually(lambda: controller.region.changes.trial is None, seconds=10)
+    await eventually(lambda: controller.region.changes.flow.trial is None, seconds=10)
     async with controller.region.database.read() as session:
         found = await audit.page(session, None, 10, "controller")
     assert [(entry.method, entry.status) for entry in found] == [("change", 200)]
     assert "nobody confirmed it in time" in found[0].path
     said = json.loads(found[0].details)
     assert said["before"]["vcps"]["blue"]["members"] == ["c1-lan"] and said["asked"] is None
-    await controller.region.changes.make(lambda intent: intent, "nothing")
+    await controller.region.changes.flow.make(lambda intent: intent, "nothing")
     async with controller.region.database.read() as session:
         assert len(await audit.page(session, None, 10, "controller")) == 1
     assert (await controller.get("/audit/verification"))["flaw"] is None

@@ -59,7 +59,7 @@ async def test_503_while_it_is_away_and_well_when_it_is_back(
         assert (await running.http.get("/healthz")).status_code == 200
         unready = await running.http.get("/readyz")
         assert unready.status_code == 503 and unready.json()["database"] is False
-        running.region.event_log.note("seen-meanwhile", pool, "something happened")
+        running.region.runtime.event_log.note("seen-meanwhile", pool, "something happened")
         await asyncio.sleep(0.2)  # an attempt to write it down
         assert route_server.rules == rules, "what is in force goes on without the database"
     finally:
@@ -69,11 +69,11 @@ async def test_503_while_it_is_away_and_well_when_it_is_back(
     assert (await running.http.post("/api/v1/vcps", json={"name": f"{pool}-x"}, headers=keyed)).status_code == 201
     generation = running.region.intent.generation
     await eventually(lambda: route_server.rules.generation == generation)
-    await eventually(lambda: running.region.changes.route_servers[0].reachable)
+    await eventually(lambda: running.region.route_servers.syncs[0].reachable)
     async with asyncio.timeout(10):
         while pool not in [e["subject"] for e in (await running.get("/events", limit=1000))["items"]]:  # noqa: ASYNC110 - of another process
             await asyncio.sleep(0.05)
-    assert not running.region.event_log.dropped
+    assert not running.region.runtime.event_log.dropped
     names = [vcp["name"] for vcp in (await running.get("/vcps", limit=1000))["items"]]
     assert pool in names and f"{pool}-not" not in names
 

@@ -233,7 +233,7 @@ async def test_a_renewal_that_was_under_way_when_the_credential_ended(controller
     await controller.post(f"/certificates/{item['serial']}/revoke", status=200)
     for before in (cloudlet, replace(cloudlet, name="c9")):
         with pytest.raises(Refused):
-            await controller.region.certificates.renew(before, csr(before.name))
+            await controller.region.identity.certificates.renew(before, csr(before.name))
     assert enrolment["credential"] and await listed(controller) == [("c1", "revoked", "keyCompromise")]
 
 
@@ -275,7 +275,7 @@ async def test_the_last_month_of_an_authority_is_noted_once_a_day(
     said = []
     for days in (31, 29.5, 29, 28.4):
         monkeypatch.setattr(certificates, "now", lambda days=days: end - timedelta(days=days))
-        region.certificates.remind(region.event_log)
+        region.identity.certificates.remind(region.runtime.event_log)
     for _ in range(100):
         said = [e["text"] for e in (await controller.get("/events"))["items"] if e["type"] == "authority-ends"]
         if len(said) == 2:
@@ -286,20 +286,20 @@ async def test_the_last_month_of_an_authority_is_noted_once_a_day(
 
 async def test_many_revocations_make_few_lists(controller: Controller) -> None:
     agent = FakeAgent(controller.http, (await enrolled(controller))["credential"])
-    before = controller.region.revocations.number
+    before = controller.region.identity.revocations.number
     await asyncio.gather(*(enrolled(controller, f"c{n}", n) for n in range(2, 7)))
-    assert controller.region.revocations.number == before, "nobody hears of a list that is as it was"
+    assert controller.region.identity.revocations.number == before, "nobody hears of a list that is as it was"
     await controller.follow(agent)
     await agent.document(0)
     begun = time.monotonic()
     for n in range(2, 7):
         await controller.delete(f"/cloudlets/c{n}")
     await asyncio.sleep(2 * revocations.PAUSE)
-    lists = controller.region.revocations.number - before
+    lists = controller.region.identity.revocations.number - before
     assert 0 < lists <= 1 + (time.monotonic() - begun) // revocations.PAUSE
-    document = await controller.region.revocations.document()
+    document = await controller.region.identity.revocations.document()
     assert document is not None and len(list(x509.load_pem_x509_crl(document.crl.encode()))) == 5
-    assert await controller.region.revocations.document() is document
+    assert await controller.region.identity.revocations.document() is document
 
 
 async def test_where_there_is_no_authority(start: Start) -> None:
@@ -320,14 +320,14 @@ async def test_agents_of_another_replica_hear_of_it_too(start: Start, directory:
         for agent in agents:
             await two.follow(agent)
             await agent.document(0)
-        before = two.region.revocations.number
+        before = two.region.identity.revocations.number
         (item,) = (await one.get("/certificates", cloudlet="c1"))["items"]
         began = time.monotonic()
         await one.post(f"/certificates/{item['serial']}/revoke", status=200)
-        await eventually(lambda: agents[0].ended and two.region.revocations.number > before)
+        await eventually(lambda: agents[0].ended and two.region.identity.revocations.number > before)
         assert time.monotonic() - began < 2 and not agents[1].ended
         assert await on_the_list(two) == {item["serial"]}
-        document = await two.region.revocations.document()
+        document = await two.region.identity.revocations.document()
         assert document is not None and len(list(x509.load_pem_x509_crl(document.crl.encode()))) == 1
 
 

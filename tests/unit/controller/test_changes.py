@@ -132,7 +132,7 @@ async def test_route_server_that_is_away_is_named_and_brought_up_to_date(start: 
         await controller.post("/vcps", {"name": "blue"})
         two.down = True
         two.happen("over")
-        await eventually(lambda: not controller.region.changes.route_servers[1].reachable)
+        await eventually(lambda: not controller.region.route_servers.syncs[1].reachable)
         joined = await controller.post("/vcps/blue/members", {"endpoint": "c1-lan"})
         assert joined["unreachable"] == ["rs2"] and not joined["in_force"]
         assert [r["route_server"] for r in joined["route_servers"]] == ["rs1"]
@@ -151,10 +151,10 @@ async def test_route_server_that_restarts_at_the_right_generation_is_confirmed(
     replaced = [entry for entry in route_server.log if entry.startswith("put")]
     route_server.down = True
     route_server.happen("over")
-    await eventually(lambda: not controller.region.changes.route_servers[0].reachable)
+    await eventually(lambda: not controller.region.route_servers.syncs[0].reachable)
     route_server.restart()
     route_server.down = False
-    await eventually(lambda: route_server.confirmed and controller.region.changes.route_servers[0].reachable)
+    await eventually(lambda: route_server.confirmed and controller.region.route_servers.syncs[0].reachable)
     assert [entry for entry in route_server.log if entry.startswith("put")] == replaced
 
 
@@ -205,7 +205,7 @@ async def test_everything_is_there_after_a_restart(start: Start, route_server: F
         assert route_server.log == [f"confirm {before.generation}"]
         again = FakeAgent(controller.http, agent.headers["Authorization"].removeprefix("Bearer "))
         await controller.follow(again, last_id=version)
-        await eventually(lambda: controller.region.agents.of("c1").connected)
+        await eventually(lambda: controller.region.agents.registry.of("c1").connected)
         left = await controller.delete("/vcps/blue/members/c1-lan")
         assert {a["cloudlet"]: a["confirmed"] for a in left["agents"]} == {"c1": True, "c2": False}
         assert again.documents[0].generation > version, "the document it had was not sent again"
@@ -274,7 +274,7 @@ async def test_events_of_route_servers_become_ours_once(start: Start, route_serv
     route_server.happen("quarantined", peer="c1", text="c1 announces 65000:9, which is nobody's")
     for _ in range(2):
         async with start(route_server) as controller:
-            await eventually(lambda: controller.region.changes.route_servers[0].reachable)
+            await eventually(lambda: controller.region.route_servers.syncs[0].reachable)
             await asyncio.sleep(0.2)
             assert await quarantined(controller) == ["c1"]
 

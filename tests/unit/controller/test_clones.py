@@ -73,7 +73,7 @@ async def test_leases_of_two_cloudlets_are_compared_and_told_once(controller: Co
     await ask(1)
     assert await named() == [f"{mac(1)} and {mac(2)}"]
     for _ in range(3):
-        await controller.region.cloned_clients.tell()
+        await controller.region.leases.clones.tell()
     await eventually(told)
     (data,) = await told()
     assert data["client_id"] == ID

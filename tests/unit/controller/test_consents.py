@@ -315,7 +315,7 @@ async def test_a_withdrawal_does_not_wait_for_a_trial(controller: Controller, ro
     await controller.post("/vcps/red/members", {"endpoint": "c3-lan"}, confirm_within=3600)
     answer = await client.delete("/api/v1/endpoints/c1-lan/consent")
     assert answer.status_code == 200, answer.text
-    assert members(route_server) == {"c2-lan", "c3-lan"} and controller.region.changes.trial is None
+    assert members(route_server) == {"c2-lan", "c3-lan"} and controller.region.changes.flow.trial is None
     assert controller.region.intent.vcps["red"].members == frozenset()
     entries = [e for e in (await controller.get("/audit"))["items"] if e["method"] == "DELETE"]
     assert len(entries) == 1 and "c1-lan" in str(entries[0]), entries

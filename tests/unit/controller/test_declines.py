@@ -50,10 +50,10 @@ async def test_it_is_given_out_again_after_its_time(
     await ledger.say(blocks=[], want=1)
     await ledger.say(entries=[ledger.entry(0, 1)], declined=[])
     await ledger.say(declined=[declined(0, 1)])
-    await controller.region.statics.sweep()
+    await controller.region.leases.static_hosts.sweep()
     assert await found(controller)
     monkeypatch.setattr(static_hosts, "now", lambda: now() + timedelta(hours=2))
-    await controller.region.statics.sweep()
+    await controller.region.leases.static_hosts.sweep()
     assert await found(controller) == []
     assert (await ledger.say())["without"] == []
     assert await told(controller, "address-freed") == ["10.1.0.2 at c1-lan may be given out again"]

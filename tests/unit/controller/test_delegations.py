@@ -164,7 +164,7 @@ def resting(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> Callable
     """Lets time pass: by the clock on the wall, and by the one that counts."""
 
     async def rest(counted: float, wall: float) -> None:
-        delegations = controller.region.delegations
+        delegations = controller.region.leases.delegations
         with monkeypatch.context() as patch:
             ahead = delegations._ticked + counted
             patch.setattr(delegations, "_clock", lambda: ahead)
@@ -220,7 +220,7 @@ async def test_the_policy_withholds_pairs_and_keeps_reservations(controller: Con
     from controller.core.policy.model import Addresses, LanPlan, Rules
 
     lan = LanPlan(900, {"m1": "10.1.0.10", "m2": "10.1.0.242"}, (("10.1.0.2", "10.1.0.17"), ("10.1.0.20", "10.1.0.21")))
-    changes = controller.region.changes
+    changes = controller.region.changes.flow
     changes.intent = replace(changes.intent, policy=Rules(addresses=Addresses(None, {"c1-lan": lan})))
     for number in (1, 2):
         await controller.post("/devices", {"name": f"m{number}", "mac": mac(number)})
@@ -249,7 +249,7 @@ async def test_a_device_that_goes_leaves_no_address_free_that_may_be_in_use(
 async def test_nothing_is_granted_here_before_the_agent_was_heard(controller: Controller, ledger: Ledger) -> None:
     await controller.post("/devices", {"name": "m1", "mac": mac(1)})
     await ledger.say(blocks=[], want=1)
-    controller.region.leases.heard.clear()  # as after a start
+    controller.region.leases.leases.heard.clear()  # as after a start
     body = {"endpoint": "c1-lan", "device": "m1", "kind": "md"}
     await controller.refused(409, "/leases", body, "endpoint", "has not yet said which addresses it gave out")
     await ledger.say()

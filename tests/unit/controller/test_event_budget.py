@@ -143,8 +143,8 @@ async def test_an_agent_that_alternates_its_problems_is_bounded(controller: Cont
         report["endpoints"][0]["problems"] = ["x" * 2000, f"problem {number}"]
         answer = await controller.http.post("/api/v1/agent/reports", json=report, headers=agent.headers)
         assert answer.status_code == 204, answer.text
-    controller.region.event_log.tell_held(leading=True, all_=True)
-    await controller.region.event_log.heard("rs1", "then", ServerEvent(1, "session-up", {"peer": "192.0.2.9"}))
+    controller.region.runtime.event_log.tell_held(leading=True, all_=True)
+    await controller.region.runtime.event_log.heard("rs1", "then", ServerEvent(1, "session-up", {"peer": "192.0.2.9"}))
     async with asyncio.timeout(10):
         items: list[dict[str, Any]] = []
         while not any(event["type"] == "session-up" for event in items):

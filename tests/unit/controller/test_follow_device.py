@@ -88,7 +88,8 @@ async def ready(controller: Controller, start: Starts, memory_used: int = 100 * 
     await region(controller, "m1", "m2")
     await controller.post("/vms", WEB)
     await say(controller, "c1", MachineState(name="web", condition="running", memory_used=memory_used, dirty_rate=2e5))
-    return FollowDevice(controller.region.database, lambda: controller.region.intent, start, controller.region.wakeup)
+    inside = controller.region
+    return FollowDevice(inside.database, inside.changes.intent, start, inside.runtime.wakeup)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ async def test_a_vm_follows_its_device(controller: Controller) -> None:
     """The whole path: the decision begins a move, the move is carried out, and what it took is on record."""
     async with town(controller) as there:
         await add(controller, neighbour(20.0))
-        row = await controller.region.deciding.seen("m1", "c2-lan")
+        row = await controller.region.migration.follow_device.seen("m1", "c2-lan")
         assert row is not None and row.course == "move"
         (kept,) = (await controller.get("/decisions", vm="v1"))["items"]
         move = await there.over(kept["move"])
@@ -162,7 +163,7 @@ async def test_a_vm_follows_its_device(controller: Controller) -> None:
         (profile,) = (await controller.get("/profiles"))["items"]
         assert (profile["move"], profile["seconds"], profile["paused_ms"]) == (move["name"], 2.5, 40.0)
         assert profile["predicted_seconds"] == kept["estimate"]["seconds"] and profile["rtt_before_ms"] == 20.0
-        assert await controller.region.deciding.seen("m1", "c2-lan") is None  # it is there
+        assert await controller.region.migration.follow_device.seen("m1", "c2-lan") is None  # it is there
         own = (await controller.get("/audit", who="controller"))["items"]
         assert any(one["method"] == "move" and one["path"].startswith("v1 to c2-lan: ") for one in own)
         asked = await there.over(await there.start("c1-lan"))
@@ -221,10 +222,10 @@ async def look_now_and_later(controller: Controller, monkeypatch: pytest.MonkeyP
         session.add_all(
             neighbour(20.0, minutes=10, cloudlet=a, neighbour=b) for a, b in permutations(("c1", "c2", "c3"), 2)
         )
-    await controller.region.deciding.look()
+    await controller.region.migration.follow_device.look()
     with monkeypatch.context() as patch:
         patch.setattr(module, "now", lambda: now() + AGAIN)
-        await controller.region.deciding.look()
+        await controller.region.migration.follow_device.look()
 
 
 async def moved(controller: Controller) -> list[tuple[str, str, str]]:
@@ -244,7 +245,7 @@ async def test_a_move_that_was_asked_for_stands(
         await add(controller, taken_to_be("m1", "c1-lan", now()))
         await there.over(await there.start("c2-lan"))
         await look_now_and_later(controller, monkeypatch)
-        assert await controller.region.deciding.seen("m1", "c1-lan") is None  # so says a new leader
+        assert await controller.region.migration.follow_device.seen("m1", "c1-lan") is None  # so says a new leader
         asked = [("v1", "c2-lan", "operator")]
         assert await moved(controller) == asked and running(there.there, "v1") == ["c2"]
         if then == "stays":
@@ -318,7 +319,7 @@ async def test_which_moves_stand(
         assert (await decisions.apart(session) == []) == stands
     await deciding.look()
     assert (start.begun == []) == stands
-    await controller.region.rounds.prune()
+    await controller.region.migration.scheduler.prune()
     async with controller.region.database.read() as session:
         assert (await session.get(MoveRow, "mv1") is not None) == stands
 

@@ -39,7 +39,7 @@ async def test_an_agent_s_version_and_problems_are_written_down(controller: Cont
     answer = await _post(controller, "/agent/reports", report, agent.headers)
     assert answer.status_code == 204
     async with controller.region.database.write() as session:
-        await cloudlets.note_seen(session, controller.region.agents.take_seen())
+        await cloudlets.note_seen(session, controller.region.agents.registry.take_seen())
 
     async with asyncio.timeout(5):
         while True:
@@ -47,7 +47,7 @@ async def test_an_agent_s_version_and_problems_are_written_down(controller: Cont
             if "agent-problems" in {event["type"] for event in items}:
                 break
             await asyncio.sleep(0.02)
-    assert not controller.region.event_log.dropped
+    assert not controller.region.runtime.event_log.dropped
     assert (await controller.get("/cloudlets/c1"))["agent"]["version"]
 
 

@@ -135,11 +135,11 @@ async def test_from_the_invitation_to_the_tunnel(controller: Controller) -> None
     missing = IpsecTunnel(cloudlet=server.name, local="192.0.2.1", remote=server.address, state="down", age=60)
     report = kernel(document).model_copy(update={"ipsec": Ipsec(tunnels=[missing])})
     assert (await one.report(report)).status_code == 204
-    await controller.region.tunnels.flush()
-    await controller.region.tunnels.sweep()
+    await controller.region.agents.tunnels.flush()
+    await controller.region.agents.tunnels.sweep()
     [event] = [e for e in (await controller.get("/events"))["items"] if e["type"] == "tunnel-down"]
     assert event["text"].startswith(f"no tunnel between c1 and {server.name}, for BGP")
-    assert [peer.name for peer in controller.region.changes.rules().peers] == ["c1"]
+    assert [peer.name for peer in controller.region.changes.flow.rules().peers] == ["c1"]
 
 
 @pytest.mark.parametrize(("age", "told"), [(1.9, False), (2.0, True)], ids=["being made", "missing"])

@@ -87,9 +87,9 @@ async def test_events_are_followed_and_resumed(start: Start) -> None:
                 async for event in source.aiter_sse():
                     seen.append((int(event.id), event.event, event.json()["subject"]))
 
-        listening = len(controller.region.wakeup)
+        listening = len(controller.region.runtime.wakeup)
         live = asyncio.create_task(follow(None))
-        await eventually(lambda: len(controller.region.wakeup) > listening)
+        await eventually(lambda: len(controller.region.runtime.wakeup) > listening)
         await asyncio.sleep(0.05)
         await controller.post("/vcps", {"name": "green"})
         await eventually(lambda: seen)
@@ -134,9 +134,9 @@ async def test_a_stream_that_is_left_is_forgotten(controller: Controller) -> Non
     agent = await controller.agent("c1", 1)
     assert (await controller.get("/cloudlets/c1"))["agent"]["connected"]
     task = await controller.follow(agent)
-    await eventually(lambda: len(controller.region.agents.of("c1").wakeup) == 2)
+    await eventually(lambda: len(controller.region.agents.registry.of("c1").wakeup) == 2)
     task.cancel()
-    await eventually(lambda: len(controller.region.agents.of("c1").wakeup) == 1)
+    await eventually(lambda: len(controller.region.agents.registry.of("c1").wakeup) == 1)
 
 
 async def test_health_readiness_and_metrics(controller: Controller) -> None:

@@ -95,7 +95,7 @@ async def test_an_expired_lease_is_swept_and_the_device_returns_to_its_pair(cont
     for number in (1, 2, 3):
         await agent.lease(endpoint="c1-lan", mac=mac(number))
     clock.forward(hours=2)
-    assert await controller.region.leases.sweep() == 3
+    assert await controller.region.leases.leases.sweep() == 3
     other = (await agent.lease(endpoint="c1-lan", mac=mac(4))).json()
     back = (await agent.lease(endpoint="c1-lan", mac=mac(2))).json()
     assert (other["address"], back["address"]) == ("10.1.0.8", "10.1.0.4")

@@ -138,7 +138,7 @@ async def test_only_a_device_that_walks_on_ends_a_move(controller: Controller, w
         if walks:
             async with controller.region.database.write() as session:
                 await sightings.save(session, ["m1"], {"m1": replace(place, since=now())})
-        await controller.region.moves.seen("m1", "c3-lan")
+        await controller.region.migration.moves.seen("m1", "c3-lan")
         state = (await controller.get(f"/moves/{name}"))["state"]
         assert (state in ("undoing", "undone")) == walks, state
 
@@ -155,7 +155,7 @@ async def test_a_move_that_keeps_the_address(controller: Controller) -> None:
         assert (move["state"], vm["address"], vm["serving"], vm["endpoint"]) == ("done", "10.1.0.3", "a", "c2-lan")
         assert {s["step"] for s in move["steps"] if s["state"] == "skipped"} == {"disk", "reserve", "join", "leave"}
         assert (await controller.get("/reservations"))["items"] == []
-        await controller.region.rounds.hold()
+        await controller.region.migration.scheduler.hold()
         assert [r["vm"] for r in (await controller.get("/reservations"))["items"]] == ["10.1.0.3"]
 
 

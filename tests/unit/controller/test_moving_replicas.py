@@ -16,7 +16,7 @@ from tests.unit.controller.test_moving import VM, Town, _runs
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_orders_reach_agents_wherever_they_are(start: Start, route_server: FakeRouteServer) -> None:
     async with start(route_server, replica="a") as leader, start(route_server, replica="b") as other:
-        assert leader.region.leadership.leading and not other.region.leadership.leading
+        assert leader.region.replication.leadership.leading and not other.region.replication.leadership.leading
         there: Condition = {}
         movers = {}
         for number, name in enumerate(("c1", "c2"), 1):

@@ -195,21 +195,21 @@ async def test_who_falls_silent_is_no_place_to_move_to_and_it_is_told_once(contr
     (event,) = await events(controller, 1)
     assert (event["type"], event["text"]) == ("neighbour-possible", "c1: c2 is a possible neighbour now")
     clock.forward(seconds=170)
-    await controller.region.neighbours.sweep()
+    await controller.region.agents.neighbours.sweep()
     assert (await listed(controller))["c1", "c2"]["possible"]
     clock.forward(seconds=20)
     found = (await listed(controller))["c1", "c2"]
     assert found["stale"] and not found["possible"], "even before anybody sweeps"
     for _ in range(2):
-        await controller.region.neighbours.sweep()
+        await controller.region.agents.neighbours.sweep()
     (event,) = (await events(controller, 2))[1:]
     assert event["type"] == "neighbour-lost"
     assert event["text"] == "c1: c2 is no possible neighbour any more: nothing was heard of them"
     await told(one, "c1", measured(1, "c2", 160.0))
     assert not (await listed(controller))["c1", "c2"]["possible"], "after a silence it has to earn it again"
     clock.forward(days=2)
-    controller.region.neighbours._turn = 0
-    await controller.region.neighbours.sweep()
+    controller.region.agents.neighbours._turn = 0
+    await controller.region.agents.neighbours.sweep()
     assert await listed(controller) == {}
 
 
@@ -224,8 +224,8 @@ async def test_an_old_round_that_was_kept_back_makes_nobody_possible(controller:
 
 async def test_a_storm_of_one_cloudlet_s_changes_keeps_no_other_s_from_being_told(controller: Controller) -> None:
     for number in range(200):
-        controller.region.neighbours._tell([(("c1", f"n{number}"), number % 2 == 0)], "because")
-    controller.region.neighbours._tell([(("c2", "y"), True), (("c2", "x"), True)], "because")
+        controller.region.agents.neighbours._tell([(("c1", f"n{number}"), number % 2 == 0)], "because")
+    controller.region.agents.neighbours._tell([(("c2", "y"), True), (("c2", "x"), True)], "because")
     found = await events(controller, 2 * KIND_BURST + 1)
     assert len(found) == 2 * KIND_BURST + 1
     assert found[-1]["subject"] == "c2" and found[-1]["data"] == {"neighbours": ["x", "y"]}
@@ -250,7 +250,7 @@ async def test_rounds_become_hours_and_days_and_are_thrown_away_in_time(controll
         number += 3
     clock.forward(hours=1, seconds=LATE.total_seconds())
     for _ in range(8):
-        await controller.region.neighbours.sweep()
+        await controller.region.agents.neighbours.sweep()
     hours = await rows(controller, 3600)
     assert [(h.rounds, h.sent, h.median_ms, h.p95_ms) for h in hours] == [
         (3, 15, 10.0 + i, 20.0 + 2 * i) for i in range(30)
@@ -268,7 +268,7 @@ async def test_rounds_become_hours_and_days_and_are_thrown_away_in_time(controll
     await told(one, "c1", measured(number, "c2"))
     clock.forward(hours=2)
     for _ in range(130):
-        await controller.region.neighbours.sweep()
+        await controller.region.agents.neighbours.sweep()
     assert len(await rows(controller, 3600)) == 1 and len(await rows(controller, 0)) <= 1
     assert [d.rounds for d in await rows(controller, 86400)] == [72, 18]
 
@@ -281,11 +281,11 @@ async def test_what_comes_late_is_rolled_up_again_and_doing_it_twice_changes_not
     clock.ahead = hour + timedelta(minutes=10) - now()
     await told(one, "c1", measured(0, "c2", 10.0))
     clock.forward(hours=1)
-    await controller.region.neighbours.sweep()
+    await controller.region.agents.neighbours.sweep()
     assert [(h.rounds, h.median_ms) for h in await rows(controller, HOUR)] == [(1, 10.0)]
     await told(one, "c1", measured(1, "c2", 20.0, age=3500))
     for _ in range(3):
-        await controller.region.neighbours.sweep()
+        await controller.region.agents.neighbours.sweep()
     assert [(h.rounds, h.median_ms) for h in await rows(controller, HOUR)] == [(2, 15.0)]
 
 
@@ -297,7 +297,7 @@ async def test_what_is_left_of_a_cloudlet_goes_with_it(controller: Controller) -
         await bandwidths.record(session, "c1", "c2", 1_000_000, 1.0)
     await controller.post("/cloudlets/c2/drain", status=200)
     await controller.delete("/cloudlets/c2")
-    await controller.region.neighbours.sweep()
+    await controller.region.agents.neighbours.sweep()
     assert await listed(controller) == {} and [r.cloudlet for r in await rows(controller, 0)] == ["c1"]
     assert (await controller.get("/neighbours/bandwidths"))["items"] == []
 
@@ -344,7 +344,7 @@ async def test_values_survive_a_restart_and_the_stopping_controller_answers(star
         credential = one.headers
         work.PAUSE = 30
         waiting = asyncio.create_task(send(one, "c1", measured(1, "c2", 20.0)))
-        await eventually(lambda: controller.region.neighbours._arrivals)
+        await eventually(lambda: controller.region.agents.neighbours._arrivals)
         controller.region.stop()
         assert (await waiting).status_code == 204
     work.PAUSE = 0.01

@@ -70,7 +70,7 @@ def running(url: str, authority: Path | None = None) -> Iterator[Client]:
     async def start() -> httpx.AsyncClient:
         await lifespan.__aenter__()
         wanted = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", State.ACTIVE, digest(CREDENTIAL))
-        await inner.state.region.changes.make(lambda intent: intent.with_cloudlet(wanted), "test")
+        await inner.state.region.changes.flow.make(lambda intent: intent.with_cloudlet(wanted), "test")
         transport = httpx.ASGITransport(trusted, raise_app_exceptions=False)
         return httpx.AsyncClient(transport=transport, base_url="http://controller")
 

@@ -7,7 +7,7 @@ import pytest
 
 from controller.core.restored import claim, given_back
 from controller.core.rulesets import rule_set
-from controller.routeservers import sync
+from controller.routeservers import in_step
 from controller.runtime import event_log
 from controller.wire.rulesets import Endpoint, Peer, RuleSet, Vcp
 from lab.patience import eventually
@@ -59,7 +59,7 @@ async def test_a_restored_database_gives_nothing_back(start: Start, copies: Copi
     async with fake_route_server("rs1") as one, fake_route_server("rs2") as two:
         await left_since_the_copy(start, one, two, copies)
         async with start(one, two, held=True) as controller:
-            servers = controller.region.changes.route_servers
+            servers = controller.region.route_servers.syncs
             await eventually(lambda: all("c2-lan in blue" in server.error for server in servers))
             assert "an older copy" in await error(controller, 0)
             assert (await error(controller, 1)).startswith("rs1 is at generation")
@@ -71,7 +71,7 @@ async def test_a_restored_database_gives_nothing_back(start: Start, copies: Copi
             assert not one.log and not two.log and not two.confirmed, "something was sent meanwhile"
             assert len(await texts(controller, "database-behind")) == 1
         async with start(one, two, held=True) as controller:
-            servers = controller.region.changes.route_servers
+            servers = controller.region.route_servers.syncs
             await eventually(lambda: all("c2-lan in blue" in server.error for server in servers))
             assert not one.log and not two.log and not two.confirmed, "something was sent after a restart"
 
@@ -87,7 +87,7 @@ async def test_an_operator_may_overtake(start: Start, copies: Copies) -> None:
     async with fake_route_server("rs1") as one, fake_route_server("rs2") as two:
         await left_since_the_copy(start, one, two, copies)
         async with start(one, two, held=True) as controller:
-            servers = controller.region.changes.route_servers
+            servers = controller.region.route_servers.syncs
             await eventually(lambda: all(server.error.startswith("rs1 is at") for server in servers))
             ahead = one.rules.generation
             done = await controller.post("/route-servers/overtake", status=200)
@@ -104,7 +104,7 @@ async def test_an_operator_may_overtake(start: Start, copies: Copies) -> None:
 async def test_what_others_put_in_force_is_noticed(
     controller: Controller, route_server: FakeRouteServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sync, "HEARTBEAT", 0.05)
+    monkeypatch.setattr(in_step, "HEARTBEAT", 0.05)
     await controller.cloudlet("c1", 1)
     await eventually(lambda: route_server.rules.generation == controller.region.intent.generation)
     await eventually(lambda: route_server.beats > 3)
@@ -118,13 +118,13 @@ async def test_what_others_put_in_force_is_noticed(
 async def test_a_trial_by_hand_is_let_run_until_there_is_a_change(
     controller: Controller, route_server: FakeRouteServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sync, "HEARTBEAT", 0.05)
+    monkeypatch.setattr(in_step, "HEARTBEAT", 0.05)
     await controller.cloudlet("c1", 1)
     await eventually(lambda: route_server.rules.generation == controller.region.intent.generation)
     had = route_server.rules
     route_server.trial = {"confirm_by": "2026-01-01T00:01:00Z", "fallback": had.generation}
     route_server.rules = had.model_copy(update={"generation": had.generation + 1, "endpoints": []})
-    server = controller.region.changes.route_servers[0]
+    server = controller.region.route_servers.syncs[0]
     await eventually(lambda: "on trial" in server.error)
     assert "until 2026-01-01T00:01:00Z" in await error(controller, 0)
     await asyncio.sleep(1.2)  # a round of attempts
@@ -138,10 +138,10 @@ async def test_a_trial_by_hand_is_let_run_until_there_is_a_change(
 async def test_a_heartbeat_that_meets_a_change_is_not_taken_for_a_difference(
     controller: Controller, route_server: FakeRouteServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sync, "HEARTBEAT", 0.002)
+    monkeypatch.setattr(in_step, "HEARTBEAT", 0.002)
     await controller.cloudlet("c1", 1)
     await asyncio.gather(*(controller.post("/vcps", {"name": f"p{i}"}) for i in range(30)))
-    assert controller.region.changes.route_servers[0].reachable
+    assert controller.region.route_servers.syncs[0].reachable
     assert not await texts(controller, "route-server-unreachable", some=False)
     assert sum(entry.startswith("put") for entry in route_server.log) <= 1
 

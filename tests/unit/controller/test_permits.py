@@ -88,7 +88,7 @@ async def test_a_route_server_that_has_come_to_know_them_is_told(start: Start, r
     async with start(route_server) as controller:
         await found(controller)
         route_server.down = route_server.permits = True
-        await eventually(lambda: not controller.region.changes.route_servers[0].reachable, seconds=15)
+        await eventually(lambda: not controller.region.route_servers.syncs[0].reachable, seconds=15)
         route_server.restart()
         route_server.down = False
         await eventually(lambda: all(e.permits for e in route_server.rules.endpoints), seconds=15)

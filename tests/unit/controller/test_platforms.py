@@ -68,7 +68,7 @@ async def test_an_older_agent_is_told_nothing_that_it_does_not_know(controller: 
 
         there.movers["c2"].broken = waits
         await there.start()
-        moves = controller.region.moves
+        moves = controller.region.migration.moves
 
         async def target() -> Target:
             while not (orders := (await moves.orders("c1")).orders) or orders[0].act != "memory":

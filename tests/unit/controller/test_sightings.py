@@ -28,7 +28,7 @@ class Town:
     def __init__(self, controller: Controller, agents: dict[str, FakeAgent]) -> None:
         self.controller, self.agents = controller, agents
         self.told: list[tuple[str, str]] = []
-        controller.region.sightings.seen = self.seen
+        controller.region.migration.sightings.seen = self.seen
 
     async def seen(self, device: str, endpoint: str) -> None:
         self.told.append((device, endpoint))
@@ -133,7 +133,8 @@ async def test_who_has_another_mac_is_suspected_and_moves_nobody(town: Town) -> 
             await asyncio.sleep(0.02)
     assert len(spoofed) == 1 and spoofed[0]["subject"] == "m1" and spoofed[0]["data"]["mac"] == OTHER
     assert await town.place() == before
-    assert 'weft_sightings_total{how="packet",worth="spoofed"} 5.0' in town.controller.region.metrics.text().decode()
+    counted = town.controller.region.runtime.metrics.text().decode()
+    assert 'weft_sightings_total{how="packet",worth="spoofed"} 5.0' in counted
 
 
 async def test_a_lease_that_is_accounted_for_later_counts_when_it_is(town: Town) -> None:
@@ -169,7 +170,7 @@ async def test_outside_the_pools_of_its_vm_it_is_seen_and_not_followed(town: Tow
     (row,) = (await town.controller.get("/sightings", settled=False))["items"]
     assert row["device"] == "m1"
     await town.controller.post("/vcps/blue/members", {"endpoint": "c3-lan"})
-    town.controller.region.sightings._news.set()
+    town.controller.region.migration.sightings._news.set()
     await town.until_at("c3-lan")
 
 
@@ -227,7 +228,7 @@ async def test_a_decision_that_nobody_heard_is_told_by_the_next_leader(
         async def fails(device: str, endpoint: str) -> None:
             raise RuntimeError("killed in between")
 
-        controller.region.sightings.seen = fails
+        controller.region.migration.sightings.seen = fails
         await town.say("c2", {"address": await town.lease("c2"), "how": "lease"})
         await town.until_at("c2-lan")
     told: list[tuple[str, str]] = []
@@ -246,8 +247,8 @@ async def test_two_replicas_decide_once(start: Start, route_server: FakeRouteSer
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(start(route_server, replica="one"))
         two = await stack.enter_async_context(start(route_server, replica="two"))
-        await eventually(lambda: one.region.leadership.leading != two.region.leadership.leading)
-        leader, other = (one, two) if one.region.leadership.leading else (two, one)
+        await eventually(lambda: one.region.replication.leadership.leading != two.region.replication.leadership.leading)
+        leader, other = (one, two) if one.region.replication.leadership.leading else (two, one)
         town = await build(leader)
         told: list[tuple[str, str]] = []
 
@@ -255,7 +256,7 @@ async def test_two_replicas_decide_once(start: Start, route_server: FakeRouteSer
             told.append((device, endpoint))
 
         for controller in (leader, other):
-            controller.region.sightings.seen = seen
+            controller.region.migration.sightings.seen = seen
         address = await town.lease("c2")
         await eventually(lambda: "c2-lan" in other.region.intent.endpoints)
         for agent in town.agents.values():

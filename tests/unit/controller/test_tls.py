@@ -36,7 +36,7 @@ async def test_from_the_token_to_the_certificate_and_the_stream(site: Site) -> N
     ]
     await works(site.door)
     following = await site.follow()
-    await eventually(lambda: site.controller.region.agents.of("c1").connected)
+    await eventually(lambda: site.controller.region.agents.registry.of("c1").connected)
     assert not following.done()
 
 
@@ -51,7 +51,7 @@ async def test_a_connection_outlives_its_certificate_if_there_is_another(
         csr = agents_x509.request((tmp_path / "c1/identity/key.pem").read_text(), "c1")
         site.identity.take(await site.door.certificate(CertificateRequest(csr=csr)))
         monkeypatch.setattr(credential_proofs, "now", lambda: now() + timedelta(minutes=70))
-        controller.region.agents.wake_all()
+        controller.region.agents.registry.wake_all()
         await works(site.door)
         await asyncio.sleep(0.3)
         assert not following.done()
@@ -75,7 +75,7 @@ async def test_approval_then_the_first_certificate(controller: Controller, tmp_p
     site.identity.take(await site.door.certificate(request))
     await works(site.door)
     await site.follow()
-    await eventually(lambda: controller.region.agents.of("c1").connected)
+    await eventually(lambda: controller.region.agents.registry.of("c1").connected)
 
 
 @ON_SQLITE

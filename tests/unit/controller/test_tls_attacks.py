@@ -117,7 +117,7 @@ async def test_an_expired_certificate_opens_nothing(
         await noted(controller, "the certificate of c1 expired at")
         with pytest.raises(ControllerRefused, match="expired"):
             await later.certificate(CertificateRequest(csr=site.identity.request()))
-        controller.region.agents.wake_all()
+        controller.region.agents.registry.wake_all()
         await eventually(following.done)
 
 

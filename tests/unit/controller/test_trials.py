@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from controller.core.rulesets import rule_set
-from controller.routeservers import sync
+from controller.routeservers import in_step, sync
 from lab.patience import eventually
 from tests.unit.controller.conftest import Controller, Start, problem
 from tests.unit.controller.fake_routeserver import FakeRouteServer, fake_route_server
@@ -81,7 +81,7 @@ async def test_the_time_runs_out_while_the_controller_is_down(start: Start, rout
         await first.post("/vcps/blue/members", {"endpoint": "c1-lan"})
         number = await tried(first, 1)
         assert agent.documents[-1].endpoints[0].remotes
-        first.region.changes.trial = None  # its clock stops as if the process had been killed
+        first.region.changes.flow.trial = None  # its clock stops as if the process had been killed
     first_put = len(route_server.log)
     await asyncio.sleep(1)
     async with start(route_server) as second:
@@ -101,15 +101,15 @@ async def test_a_controller_that_comes_back_in_time_does_not_confirm(
             await first.cloudlet(f"c{number}", number)
         await first.post("/vcps", {"name": "blue"})
         number = await tried(first, 600)
-        first.region.changes.trial = None
+        first.region.changes.flow.trial = None
     log = len(route_server.log)
     async with start(route_server) as second:
-        assert second.region.changes.trial and second.region.changes.trial.generation == number
+        assert second.region.changes.flow.trial and second.region.changes.flow.trial.generation == number
         assert not [entry for entry in route_server.log[log:] if entry.startswith("confirm")], route_server.log
         await second.post(f"/changes/{number}/confirm", status=200)
         assert route_server.log[-1] == f"confirm {number}"
     async with start(route_server, asn=65001) as third:
-        assert third.region.changes.trial is None
+        assert third.region.changes.flow.trial is None
 
 
 async def test_other_settings_and_older_databases_end_a_trial(start: Start, route_server: FakeRouteServer) -> None:
@@ -118,12 +118,12 @@ async def test_other_settings_and_older_databases_end_a_trial(start: Start, rout
             await first.cloudlet(f"c{number}", number)
         await first.post("/vcps", {"name": "blue"})
         number = await tried(first, 600)
-        await first.region.changes.renew(number + 10)
-        assert first.region.changes.trial is None and first.region.intent.generation == number + 11
+        await first.region.changes.flow.renew(number + 10)
+        assert first.region.changes.flow.trial is None and first.region.intent.generation == number + 11
         assert not first.region.intent.vcps["blue"].members
         number = await tried(first, 600)
     async with start(route_server, asn=65001) as second:
-        assert second.region.changes.trial is None and not second.region.intent.vcps["blue"].members
+        assert second.region.changes.flow.trial is None and not second.region.intent.vcps["blue"].members
         assert (await second.get(f"/changes/{number}"))["state"] == "rolled-back"
 
 
@@ -159,7 +159,7 @@ async def test_a_policy_that_changes_nothing_is_not_on_trial(blue: Controller) -
     assert not blue.region.intent.vcps["blue"].managed_by_policy and (await blue.get("/policy"))["text"] == ""
     await blue.http.post("/api/v1/policy/apply", content=policy)
     again = (await blue.http.post("/api/v1/policy/apply", content=policy, params={"confirm_within": 600})).json()
-    assert again["confirm_by"] is None and blue.region.changes.trial is None
+    assert again["confirm_by"] is None and blue.region.changes.flow.trial is None
 
 
 async def test_agents_follow_a_rollback(controller: Controller) -> None:
@@ -178,7 +178,7 @@ async def test_whatever_happens_they_agree_in_the_end(start: Start, monkeypatch:
     """Trials that are confirmed, rolled back or forgotten, while route servers go, come back and run out of patience,
     and the controller starts anew. Nothing that was not confirmed is there in the end, and all that was, is."""
     monkeypatch.setattr(sync, "RETRY", 0.01)
-    monkeypatch.setattr(sync, "HEARTBEAT", 0.02)
+    monkeypatch.setattr(in_step, "HEARTBEAT", 0.02)
     chance = random.Random(seed)
     settled: set[str] = set()
     async with fake_route_server("rs1") as one, fake_route_server("rs2") as two:
@@ -192,7 +192,7 @@ async def test_whatever_happens_they_agree_in_the_end(start: Start, monkeypatch:
                 await _play(controller, (one, two), chance, settled)
         one.down = two.down = False
         async with start(one, two) as controller:
-            if trial := controller.region.changes.trial:
+            if trial := controller.region.changes.flow.trial:
                 await controller.post(f"/changes/{trial.generation}/rollback", status=200)
             wanted = rule_set(controller.region.intent, 65000)
             await eventually(lambda: one.rules == two.rules == wanted)
@@ -206,7 +206,7 @@ async def _play(
     """Random steps; `settled` are the members of the pool as they were last confirmed."""
     for _ in range(12):
         server, name = chance.choice(servers), f"c{chance.randint(1, 3)}-lan"
-        trial = controller.region.changes.trial
+        trial = controller.region.changes.flow.trial
         match chance.choice(["change", "change", "try", "try", "confirm", "roll back", "go", "come", "expire"]):
             case "change" | "try" as how:
                 query = {"confirm_within": 600} if how == "try" else {}
@@ -235,7 +235,7 @@ async def _play(
         await asyncio.sleep(chance.choice([0, 0, 0.05]))
     for server in servers:
         server.down = False
-    trial = controller.region.changes.trial
+    trial = controller.region.changes.flow.trial
     wanted = rule_set(controller.region.intent, 65000)
     await eventually(lambda: all(server.rules == wanted for server in servers))
     await eventually(lambda: all((server.fallback is None) is (trial is None) for server in servers))

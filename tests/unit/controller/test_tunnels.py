@@ -34,7 +34,7 @@ async def told(controller: Controller, agent: FakeAgent, *tunnels: IpsecTunnel, 
     report = kernel(agent.documents[-1]).model_copy(update={"ipsec": Ipsec(tunnels=list(tunnels), **more)})
     answer = await agent.report(report)
     assert answer.status_code == 204, answer.text
-    await controller.region.tunnels.flush()
+    await controller.region.agents.tunnels.flush()
 
 
 async def three(controller: Controller) -> list[FakeAgent]:
@@ -53,7 +53,7 @@ async def listed(controller: Controller, **query: Any) -> dict[tuple[str, str], 
 
 
 async def events(controller: Controller) -> list[dict[str, Any]]:
-    event_log = controller.region.event_log
+    event_log = controller.region.runtime.event_log
     await eventually(lambda: event_log._queue.empty() and not event_log._batch)
     kinds = ("tunnel-", "plaintext-")
     return [e for e in (await controller.get("/events", limit=1000))["items"] if e["type"].startswith(kinds)]
@@ -104,7 +104,7 @@ async def test_nothing_is_said_of_who_is_not_there_and_nothing_by_who_does_not_e
     await told(controller, one, tunnel("c2"), tunnel("c99"), tunnel("c2", "down"))
     assert list(await listed(controller)) == [("c1", "c2")]
     await one.report(kernel(one.documents[-1]))
-    await controller.region.tunnels.flush()
+    await controller.region.agents.tunnels.flush()
     assert await listed(controller) == {}
 
 
@@ -118,7 +118,7 @@ async def test_a_tunnel_that_is_missing_is_an_alarm_until_it_is_back(
     controller: Controller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two, _ = await three(controller)
-    sweep = controller.region.tunnels.sweep
+    sweep = controller.region.agents.tunnels.sweep
     await told(controller, one, tunnel("c2", "down", 1.0, why="the peer does not answer"))
     await sweep()
     assert await events(controller) == [], "it is being made"
@@ -145,14 +145,14 @@ async def test_a_tunnel_that_is_missing_is_an_alarm_until_it_is_back(
 async def test_an_alarm_is_over_when_nobody_needs_the_tunnel(controller: Controller) -> None:
     one, *_ = await three(controller)
     await told(controller, one, tunnel("c2", "down"))
-    await controller.region.tunnels.sweep()
+    await controller.region.agents.tunnels.sweep()
     await controller.delete("/vcps/blue/members/c2-lan")
-    await controller.region.tunnels.sweep()
+    await controller.region.agents.tunnels.sweep()
     assert [e["type"] for e in await events(controller)] == ["tunnel-down", "tunnel-unneeded"]
     await controller.delete("/endpoints/c1-lan")
     await controller.delete("/cloudlets/c1")
-    controller.region.tunnels._turn = 0
-    await controller.region.tunnels.sweep()
+    controller.region.agents.tunnels._turn = 0
+    await controller.region.agents.tunnels.sweep()
     assert await listed(controller) == {}
 
 
@@ -201,7 +201,7 @@ async def test_the_database_may_be_away(controller: Controller, monkeypatch: pyt
 async def test_it_is_written_down_by_itself(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "PAUSE", 0.01)
     one, *_ = await three(controller)
-    controller.region.tunnels.take("c1", Ipsec(tunnels=[tunnel("c2")]))
+    controller.region.agents.tunnels.take("c1", Ipsec(tunnels=[tunnel("c2")]))
 
     async def there() -> bool:
         return bool(await listed(controller))

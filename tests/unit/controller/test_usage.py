@@ -71,13 +71,13 @@ async def test_counts_and_peaks_of_a_lan(controller: Controller, monkeypatch: py
     await controller.post("/devices", {"name": "m1", "mac": mac(1), "vm": {"mac": mac(2)}})
     for number in (1, 2, 3):
         await agent.lease(endpoint="c1-lan", mac=mac(number))
-    await controller.region.stocks.take()
+    await controller.region.leases.stocks.take()
     full = (await controller.get("/addresses"))["items"][0]
     assert (full["endpoint"], full["assigned"], full["leased"], full["available"]) == ("c1-lan", 2, 2, 4)
     assert [peak["leased"] for peak in full["peaks"]] == [2]
     assert full["forecast"] == "1 days of history; 3 are needed"
     monkeypatch.setattr(work, "now", lambda: real() + timedelta(hours=2))
-    await controller.region.stocks.take()
+    await controller.region.leases.stocks.take()
     later = await controller.get("/addresses/c1-lan")
     assert later["leased"] == 0 and max(peak["leased"] for peak in later["peaks"]) == 2
 
@@ -92,7 +92,7 @@ async def test_a_filling_lan_is_told_once_and_told_again_when_it_has_room(
     monkeypatch.setattr(work, "now", lambda: real() + ahead)
 
     async def told() -> list[Any]:
-        await controller.region.stocks.take()
+        await controller.region.leases.stocks.take()
         events = await controller.get("/events", limit=1000)
         return [e["type"] for e in events["items"] if e["type"].startswith("lan-")]
 

@@ -50,7 +50,7 @@ async def stop(controller: Controller) -> None:
 async def start(controller: Controller) -> str | None:
     """Gives the CPU that the VM's agent is told of."""
     shown = await controller.post("/vms/web/start", status=200)
-    (order,) = (await controller.region.moves.orders("c1")).orders
+    (order,) = (await controller.region.migration.moves.orders("c1")).orders
     assert order.machine.cpu == shown["cpu_settled"]
     return order.machine.cpu
 
@@ -80,7 +80,7 @@ async def test_by_default_it_is_the_drivers_own(controller: Controller) -> None:
     await ready(controller, "host")
     await controller.post("/vms", WEB)
     assert await start(controller) is None
-    (order,) = (await controller.region.moves.orders("c1")).orders
+    (order,) = (await controller.region.migration.moves.orders("c1")).orders
     assert '"cpu"' not in order.model_dump_json(), "older agents do not know it"
 
 

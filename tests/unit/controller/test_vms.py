@@ -38,7 +38,7 @@ async def say(controller: Controller, cloudlet: str, *states: MachineState, unli
 
 async def ordered(controller: Controller) -> list[tuple[str, int]]:
     """What c1 is to start and stop, and at which revisions."""
-    return [(order.act, order.number) for order in (await controller.region.moves.orders("c1")).orders]
+    return [(order.act, order.number) for order in (await controller.region.migration.moves.orders("c1")).orders]
 
 
 async def answer(controller: Controller, act: str, number: int, state: str, detail: str = "") -> None:

@@ -33,8 +33,7 @@ class Replica:
 
     def start(self) -> None:
         wakeup, self.database = Wakeup(), Database(self._url)
-        self.leases = Leases(self.database, lambda: self._intent, wakeup)
-        self.leases.tell = self._tell
+        self.leases = Leases(self.database, lambda: self._intent, wakeup, self._tell)
         self.leases.heard = set[str]().union(*(o.leases.heard for o in self._others if o is not self))
         self.delegations = Delegations(self.database, lambda: self._intent, self.leases, wakeup, self._clock)
 

@@ -1,0 +1,72 @@
+"""Changes to the intent, trials that end in time, and what the region has against the policy in force."""
+
+import asyncio
+import gc
+import hashlib
+import logging
+from functools import partial
+from typing import ClassVar
+
+from controller.agents.registry import Agents
+from controller.changes.drift import Drift
+from controller.changes.flow import Changes
+from controller.changes.trials import keep_time
+from controller.changes.waiting import Waiting
+from controller.core.desired import Fabric
+from controller.core.intent import Intent
+from controller.core.unavailable import Unavailable
+from controller.replication.service import ReplicationService
+from controller.runtime.runtime import Runtime
+from controller.runtime.service import Service, forever
+
+log = logging.getLogger(__name__)
+
+FORM = "permits"
+"""Of rule sets: with another one than before, a region gets a new generation."""
+
+
+class ChangesService(Service):
+    """`flow` holds the intent. `timeout`: seconds that a change waits for agents."""
+
+    name: ClassVar[str] = "changes"
+
+    def __init__(
+        self, runtime: Runtime, registry: Agents, fabric: Fabric, timeout: float, replication: ReplicationService
+    ) -> None:
+        metrics = runtime.metrics
+        waiting = Waiting(
+            registry, timeout, runtime.stopping, replication.presence.connected, metrics.change_seconds.observe
+        )
+        replicas = replication.replicas
+        self.flow = Changes(runtime.database, registry, fabric, waiting, runtime.wakeup, replicas)
+        self.drift = Drift(runtime.database, self.flow, metrics, runtime.wakeup)
+        self._fabric, self._wakeup, self._leadership = fabric, runtime.wakeup, replication.leadership
+        self._elsewhere = asyncio.Event()
+        replicas.hear["intent"] = lambda who, words: self._elsewhere.set()
+
+    def intent(self) -> Intent:
+        """The intent at the current generation."""
+        return self.flow.intent
+
+    async def start(self) -> None:
+        """Read the intent. Raises Unavailable."""
+        await self.flow.start(hashlib.sha256(f"{FORM} {self._fabric!r}".encode()).hexdigest())
+        gc.collect()
+        gc.freeze()  # what was read stays: looking through it for garbage again and again takes seconds
+        await self.drift.boot()
+
+    async def run(self) -> None:
+        """Take over what other replicas change; the leader ends trials in time, and looks for drift."""
+        lead = self._leadership.lead
+        await forever(
+            self._follow, partial(lead, partial(keep_time, self.flow, self._wakeup)), partial(lead, self.drift.watch)
+        )
+
+    async def _follow(self) -> None:
+        while True:
+            await self._elsewhere.wait()
+            self._elsewhere.clear()
+            try:
+                await self.flow.refresh()
+            except Unavailable as away:
+                log.warning("what others have changed cannot be read yet: %s", away)

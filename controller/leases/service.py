@@ -1,0 +1,51 @@
+"""The address plan's leases, and all that keeps addresses: delegations, reservations, static hosts."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
+
+from controller.core.intent import Intent
+from controller.leases.clones import ClonedClients
+from controller.leases.delegations import Delegations
+from controller.leases.leases import Leases
+from controller.leases.reservations import Reservations
+from controller.leases.static_hosts import StaticHosts
+from controller.leases.usage import Stocks
+from controller.replication.replicas import HELLO, Replicas
+from controller.runtime.maintenance import CLONES, Chore, sweep
+from controller.runtime.runtime import Runtime
+from controller.runtime.service import Service, forever
+
+HEARD = "heard"
+"""What replicas call the endpoints whose agents have told all that they hold."""
+
+
+class LeasesService(Service):
+    """`intent` gives the region as it is now."""
+
+    name: ClassVar[str] = "leases"
+
+    def __init__(self, runtime: Runtime, intent: Callable[[], Intent], replicas: Replicas) -> None:
+        database, wakeup = runtime.database, runtime.wakeup
+        self._intent, self._leadership = intent, replicas.leadership
+        self.leases = Leases(database, intent, wakeup, lambda endpoint: replicas.tell(HEARD, [endpoint]))
+        self.clones = ClonedClients(database, intent, self.seconds, runtime.event_log)
+        self.delegations = Delegations(database, intent, self.leases, wakeup)
+        self.stocks = Stocks(database, intent)
+        self.static_hosts = StaticHosts(database, intent, wakeup)
+        self.reservations = Reservations(database, self.leases, wakeup)
+        replicas.hear[HEARD] = lambda who, words: self.leases.heard.update(words)
+        replicas.hear[HELLO] = lambda who, words: replicas.tell(HEARD, self.leases.heard)
+
+    def seconds(self, endpoint: str) -> int:
+        """How long a lease of an endpoint is good for."""
+        return self.leases.seconds(self._intent().endpoints[endpoint])
+
+    async def run(self) -> None:
+        """The leader ends what is over, counts addresses, and tells of cloned clients."""
+        await forever(partial(self._leadership.lead, self._lead))
+
+    async def _lead(self) -> None:
+        self.delegations.begin()
+        each = (self.leases.sweep, self.delegations.rest, self.static_hosts.sweep, self.stocks.take)
+        await sweep([*map(Chore, each), Chore(self.clones.tell, CLONES)])

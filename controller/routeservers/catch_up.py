@@ -1,0 +1,96 @@
+"""The leader brings a route server up to date: it compares what is there document by document, not by generation alone,
+so that a database put back from a copy cannot go unnoticed (`controller.routeservers.precedence`)."""
+
+import logging
+from typing import Any
+
+from controller.core.restored import claim
+from controller.replication.leadership import Leadership
+from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, Unreachable
+from controller.routeservers.precedence import Precedence
+from controller.routeservers.route_server import Held, RouteServer, ahead
+from controller.runtime.event_log import EventLog
+from controller.wire.rulesets import RuleSet
+
+log = logging.getLogger(__name__)
+
+
+class CatchUp:
+    """`precedence` says whether a route server that is ahead of the database is right."""
+
+    def __init__(
+        self, server: RouteServer, precedence: Precedence, leadership: Leadership, event_log: EventLog
+    ) -> None:
+        self._server, self._precedence = server, precedence
+        self._leadership, self._event_log = leadership, event_log
+
+    async def run(self) -> int:
+        """Confirm what the server has if that is the current rule set, and replace it if not; return its generation.
+        Raises Held, Unreachable, OtherGeneration, RefusedByRouteServer and Unavailable."""
+        server = self._server
+        status, found = await self._look()
+        while True:
+            if ahead(found, server.wanted()):
+                await server.source.refresh()
+            wanted = server.wanted()
+            contested = self._precedence.contested(server.name)
+            if found != wanted:
+                await self._hold(status, found, wanted)
+            if contested or ahead(found, wanted):
+                # Also what agents have may be from a time that the database knows nothing of, at the same version.
+                await self._precedence.see(server.name, found.generation)
+                await self._overtake(found.generation)
+                continue
+            if found != wanted:
+                log.info("%s: generation %s, sending %s whole", server.name, found.generation, wanted.generation)
+                await server.replace(wanted)
+                found = wanted
+                continue
+            await self._precedence.see(server.name, found.generation)
+            if held := await self._precedence.settle():
+                raise Held(f"not confirmed: {held}")
+            if await self._confirm(found):
+                return found.generation
+
+    async def _look(self) -> tuple[dict[str, Any], RuleSet]:
+        """What the server says of itself, and what it has."""
+        server = self._server
+        await self._precedence.begin(self._leadership.term)
+        try:
+            status, found = await server.client.status(), await server.client.rule_set()
+        except (Unreachable, OtherGeneration, RefusedByRouteServer):
+            self._precedence.tried(server.name)
+            raise
+        started_at = str(status.get("started_at"))
+        if started_at != server.started_at:
+            server.last_event = await self._event_log.last_heard(server.name, started_at)
+            server.started_at = started_at
+        return status, found
+
+    async def _hold(self, status: dict[str, Any], found: RuleSet, wanted: RuleSet) -> None:
+        """Raises Held if what was found there is to stay for now."""
+        name, is_ahead, trial = self._server.name, ahead(found, wanted), status.get("confirm_by")
+        if is_ahead and trial and status.get("fallback") == wanted.generation:
+            raise Held(f"generation {found.generation} is on trial there until {trial}")
+        contested = self._precedence.contested(name) or (is_ahead and not trial)
+        await self._precedence.see(name, found.generation, claim(name, found, wanted) if contested else "")
+        if held := await self._precedence.settle():
+            raise Held(held)
+
+    async def _overtake(self, generation: int) -> None:
+        """The database goes on above the generation that the server has."""
+        name, number = self._server.name, self._server.source.rules().generation
+        text = f"{name} was at generation {generation}, the database at {number}, an older copy: it goes on above"
+        log.warning("%s", text)
+        self._event_log.note("database-behind", name, text, generation=generation, database=number)
+        await self._server.source.renew(generation)
+
+    async def _confirm(self, found: RuleSet) -> bool:
+        """Confirm what is in force, or put it on trial as it is here. False if it has changed meanwhile."""
+        server = self._server
+        trial = server.source.on_trial()
+        if trial is None:
+            await server.client.confirm(found.generation)
+        else:
+            await server.client.replace(found, trial.within)
+        return found.generation == server.wanted().generation and (trial is None) == (server.source.on_trial() is None)

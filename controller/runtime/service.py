@@ -1,0 +1,54 @@
+"""The parts of a controller that run, one for each package (docs/contribute/design.md, "Composition")."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, ClassVar, Protocol
+
+from controller.runtime.task_group import task_group
+
+Loop = Callable[[], Awaitable[None]]
+"""Work that goes on until it is cancelled."""
+
+
+class Service:
+    """A package's running part. A supervisor starts services in order, and closes them in reverse order."""
+
+    name: ClassVar[str]
+    """Stands in the reason for which a controller ends, and in its log."""
+
+    async def start(self) -> None:
+        """Prepare what `run`, or a later service, reads. The controller does not start if this raises."""
+
+    async def run(self) -> None:
+        """Work until cancelled. The controller ends if this raises, or returns."""
+        await forever()
+
+    async def close(self) -> None:
+        """Write what is not yet written, and close connections; `run` has ended by then."""
+
+
+class Leader(Protocol):
+    """Tells whether this replica does the region's background work (`controller.replication.leadership`)."""
+
+    @property
+    def leading(self) -> bool: ...
+
+    def lead(self, work: Loop) -> Coroutine[Any, Any, None]: ...
+
+
+class LoopReturned(Exception):  # noqa: N818 - it says what has happened
+    """A loop has returned that works until it is cancelled."""
+
+
+async def forever(*loops: Loop) -> None:
+    """Run loops beside each other until cancelled. Raises what the first one to fail raises, and LoopReturned."""
+    await task_group(_rest(), *(_without_end(loop) for loop in loops))
+
+
+async def _without_end(loop: Loop) -> None:
+    await loop()
+    raise LoopReturned(getattr(getattr(loop, "func", loop), "__qualname__", repr(loop)))
+
+
+async def _rest() -> None:
+    await asyncio.Event().wait()

@@ -1,0 +1,65 @@
+"""Starts a controller's services, watches them, and closes them."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from controller.runtime.service import LoopReturned, Service
+
+log = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """Runs services for the time of an `async with` block. Half a controller would answer and not do what it says: so
+    `failed` is called with the reason when a service ends by itself, and is to end the block."""
+
+    def __init__(self, services: Sequence[Service], failed: Callable[[str], None]) -> None:
+        self._services, self._failed = services, failed
+        self._started: list[Service] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        """Start each service, and let it run before the next one starts. Raises what a `start` raises, after it has
+        closed the services that had been started."""
+        try:
+            for service in self._services:
+                self._started.append(service)
+                await service.start()
+                task = asyncio.create_task(service.run(), name=service.name)
+                task.add_done_callback(partial(self._ended, service.name))
+                self._tasks.append(task)
+        except BaseException:
+            await self._stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stop()
+
+    async def _stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for service in reversed(self._started):
+            try:
+                await service.close()
+            except Exception as error:  # the database may be away, and the others are closed all the same
+                log.warning("%s could not write or close everything: %s", service.name, error)
+
+    def _ended(self, name: str, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            return
+        match task.exception():
+            case None:
+                reason = f"{name} ended"
+            case LoopReturned() as loop:
+                reason = f"{name} ended: {loop} returned"
+            case error:
+                reason = f"{name} failed: {error!r}"
+        log.critical("%s, and the controller ends", reason, exc_info=task.exception())
+        self._failed(reason)
