@@ -1,55 +1,90 @@
 package control
 
 import (
-	"strconv"
-	"strings"
+	"net/http"
+	"regexp"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
+
+// scrapes is how many may be answered at the same time.
+const scrapes = 4
 
 // namespace is what the names of our metrics begin with.
 const namespace = "weft_routeserver_"
 
-// exposition is a page in Prometheus' text format, version 0.0.4. All samples of a family follow each other.
+// exposition collects the samples of one scrape, family after family.
 type exposition struct {
-	b      strings.Builder
+	out    chan<- prometheus.Metric
 	family string
+	help   string
+	kind   prometheus.ValueType
+	desc   *prometheus.Desc // of the family; nil before its first sample
 }
 
 // begin begins a family: its name without the namespace, and its type.
-func (x *exposition) begin(name, kind, help string) {
-	x.family = namespace + name
-	x.head(kind, help)
+func (x *exposition) begin(name string, kind prometheus.ValueType, help string) {
+	x.family, x.kind, x.help, x.desc = namespace+name, kind, help, nil
 }
 
-func (x *exposition) head(kind, help string) {
-	x.b.WriteString("# HELP " + x.family + " " + help + "\n# TYPE " + x.family + " " + kind + "\n")
-}
-
-// sample adds a value to the family, with labels as pairs of name and value.
-func (x *exposition) sample(value float64, labels ...string) { x.suffixed("", value, labels...) }
-
-func (x *exposition) suffixed(suffix string, value float64, labels ...string) {
-	x.b.WriteString(x.family + suffix)
+// sample adds a value to the family, with labels as pairs of name and value; the names are the same for all its samples.
+func (x *exposition) sample(value float64, labels ...string) {
+	names, values := make([]string, 0, len(labels)/2), make([]string, 0, len(labels)/2)
 	for i := 0; i < len(labels); i += 2 {
-		x.b.WriteByte("{,"[min(i, 1)])
-		x.b.WriteString(labels[i] + `="` + escapes.Replace(labels[i+1]) + `"`)
+		names, values = append(names, labels[i]), append(values, labels[i+1])
 	}
-	if len(labels) > 0 {
-		x.b.WriteByte('}')
+	if x.desc == nil {
+		x.desc = prometheus.NewDesc(x.family, x.help, names, nil)
 	}
-	x.b.WriteString(" " + strconv.FormatFloat(value, 'f', -1, 64) + "\n")
+	metric, err := prometheus.NewConstMetric(x.desc, x.kind, value, values...)
+	x.send(x.desc, metric, err)
 }
 
-var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+// send hands on a metric. One that could not be made fails the scrape, and not the route server.
+func (x *exposition) send(desc *prometheus.Desc, metric prometheus.Metric, err error) {
+	if err != nil {
+		metric = prometheus.NewInvalidMetric(desc, err)
+	}
+	x.out <- metric
+}
 
 // gauge and counter are families of one sample.
 func (x *exposition) gauge(name, help string, value float64) {
-	x.begin(name, "gauge", help)
+	x.begin(name, prometheus.GaugeValue, help)
 	x.sample(value)
 }
 
 func (x *exposition) counter(name, help string, value uint64) {
-	x.begin(name, "counter", help)
+	x.begin(name, prometheus.CounterValue, help)
 	x.sample(float64(value))
+}
+
+// histogram is a family of one distribution; buckets are cumulative, by their upper bounds.
+func (x *exposition) histogram(name, help string, count uint64, sum float64, buckets map[float64]uint64) {
+	desc := prometheus.NewDesc(namespace+name, help, nil, nil)
+	metric, err := prometheus.NewConstHistogram(desc, count, sum, buckets)
+	x.send(desc, metric, err)
+}
+
+// scrape is a collector that asks the server for all samples anew each time.
+type scrape struct{ server *Server }
+
+// Describe tells nothing: which families there are depends on peers and stations.
+func (scrape) Describe(chan<- *prometheus.Desc) {}
+
+func (c scrape) Collect(out chan<- prometheus.Metric) { c.server.collect(&exposition{out: out}) }
+
+// heap is what the last garbage collection found alive, which the default set of Go's metrics lacks.
+var heap = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
+
+// metrics serves the samples in the format that the scraper asks for.
+func (s *Server) metrics() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(scrape{s}, collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(heap)),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes})
 }
 
 func number(b bool) float64 {

@@ -66,7 +66,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/watch", s.watch)
 	mux.HandleFunc("GET /v1/diff", s.diff)
 	mux.HandleFunc("GET /v1/events", s.events)
-	mux.HandleFunc("GET /metrics", s.metrics)
+	mux.Handle("GET /metrics", s.metrics())
 	open := http.NewServeMux()
 	open.HandleFunc("GET /healthz", s.health)
 	open.Handle("/", s.authorised(problems(mux), connections.NewStrangers(strangersPerSecond, strangersKnown)))
