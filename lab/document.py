@@ -1,9 +1,8 @@
-"""YAML documents that remember where each value stood, checked against a JSON Schema.
+"""YAML documents that know where each value stands, checked against a JSON Schema. A door to jsonschema.
 
-Every complaint has the form `file:line:column: what is wrong (hint)`. The door to ruamel.yaml and jsonschema.
+Every complaint has the form `file:line:column: what is wrong (hint)`.
 """
 
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +10,9 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from controller.core.policy import document
+from controller.core.policy.errors import PolicyInvalid
 from controller.core.words import near
 from lab.errors import LabError
 
@@ -22,23 +20,19 @@ Where = Sequence[str | int]
 
 
 class Document:
-    """A parsed YAML file. `value` is plain dicts and lists; `error` names a place in it."""
+    """A parsed YAML file, read as a policy is. `value` is plain dicts and lists; `error` names a place in it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.value: Any = YAML(typ="rt").load(io.StringIO(path.read_text(encoding="utf-8")))
+            self._read = document.read(path.read_text(encoding="utf-8"), str(path))
         except OSError as error:
             raise LabError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
         except UnicodeDecodeError as error:
             raise LabError(f"{path}: not UTF-8 text (byte {error.start})") from None
-        except MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-            problem = (error.problem or error.context or "not YAML").strip().splitlines()[0]
-            raise LabError(f"{place}: {problem}") from None
-        except YAMLError as error:
-            raise LabError(f"{path}: {str(error).splitlines()[0]}") from None
+        except PolicyInvalid as error:
+            raise LabError(str(error.errors[0])) from None
+        self.value: Any = self._read.data
 
     def error(self, where: Where, message: str, hint: str = "", *, key: bool = False) -> LabError:
         """`where` is the path of keys and indexes to the value (`key=True`: to its key) that is wrong."""
@@ -54,21 +48,12 @@ class Document:
             raise self.error(where, message, hint, key=key)
 
     def _position(self, where: Where, key: bool) -> tuple[int, int]:
-        node, line, column = self.value, 0, 0
-        for depth, step in enumerate(where):
-            if isinstance(node, CommentedMap) and step in node:
-                last = depth == len(where) - 1
-                line, column = node.lc.key(step) if key and last else node.lc.value(step)
-            elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
-                line, column = node.lc.item(step)
-            else:
-                break
-            node = node[step]
-        return line + 1, column + 1
+        path = tuple(where)
+        return self._read.place_of_key(path) if key else self._read.place(path)
 
     @staticmethod
     def _complaint(error: ValidationError) -> tuple[Where, str, str, bool]:
-        where: list[str | int] = list(error.absolute_path)
+        where: Where = tuple(error.absolute_path)
         field = next((str(step) for step in reversed(where) if isinstance(step, str)), "the file")
         schema: dict[str, Any] = error.schema if isinstance(error.schema, dict) else {}
         described = str(schema.get("description", ""))
@@ -79,7 +64,7 @@ class Document:
             unknown = next(key for key in instance if key not in known)
             close = near(unknown, known)
             hint = f"did you mean '{close}'?" if close else f"known here: {', '.join(known)}"
-            return [*where, unknown], f"unknown field '{unknown}'", hint, True
+            return (*where, unknown), f"unknown field '{unknown}'", hint, True
         if error.validator == "required":
             missing = next(name for name in wanted if name not in instance)
             return where, f"'{missing}' is missing", "", False

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from controller.cli.state import state_file
+
 MOST = 200
 """Files that are remembered; of more, those not seen for longest are forgotten."""
 
@@ -57,8 +59,7 @@ def remember(url: str, file: str, base: Base | None) -> None:
 
 
 def _path() -> Path:
-    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(home) / "weft" / "policies.json"
+    return state_file("policies.json")
 
 
 def _key(url: str, file: str) -> str:

@@ -1,5 +1,5 @@
-"""The controller's REST API as the commands use it. With `transport.py` and `grants.py` the only files that import
-httpx."""
+"""The controller's REST API as the commands use it. With `retries.py`, `transport.py` and `grants.py` the only files
+that import httpx."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from controller.cli import logins
+from controller.cli import logins, retries
 from controller.cli.failures import Refused, Unreachable, WrongUsage
 from controller.cli.session import session
 from controller.cli.transport import ROOT, believes, transport
@@ -200,7 +200,7 @@ class Client:
                 request = self._http.build_request(method, path, params=query, **content)
             except ValueError as error:
                 raise WrongUsage(f"{method} {path} cannot be written as JSON: {error}") from None
-            response = self._http.send(request)
+            response = retries.sent(lambda: self._http.send(request))
             self._check(response)
             session.source = self.url
             return document(response.text if response.content else "{}", f"{self.url}{path}")

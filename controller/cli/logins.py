@@ -13,6 +13,7 @@ from typing import Any
 
 from controller.cli.failures import Failure
 from controller.cli.grants import Issuer
+from controller.cli.state import state_file
 
 EARLY = 30.0
 """Seconds before its end a token is refreshed."""
@@ -78,8 +79,7 @@ def forget(url: str) -> Login | None:
 
 
 def _path() -> Path:
-    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(home) / "weft" / "logins.json"
+    return state_file("logins.json")
 
 
 @contextmanager

@@ -1,5 +1,5 @@
-"""How a command reaches the controller: on a unix socket, over TLS, or as httpx does by itself. With `client.py` and
-`grants.py` the only files that import httpx."""
+"""How a command reaches the controller: on a unix socket, over TLS, or as httpx does by itself. With `client.py`,
+`retries.py` and `grants.py` the only files that import httpx."""
 
 import os
 import ssl

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from agents import settings as agent_settings
 from agents.leases.journal import PROOFS
@@ -21,7 +21,7 @@ from lab import daemons
 from tests import sandbox
 
 ROOT = Path(__file__).parents[2]
-COMPOSE: dict[str, Any] = YAML(typ="safe", pure=True).load((ROOT / "docker-compose.yml").read_text())
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILES = sorted((ROOT / "deploy").glob("*.Dockerfile"))
 UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))

@@ -32,7 +32,9 @@ DOORS = {
     "jsonschema": ("controller/core/policy/form.py", "lab/document.py"),
     "jsonschema_rs": ("controller/core/policy/form.py",),
     "yaml": ("controller/core/policy/document.py",),
-    "ruamel": ("lab/document.py",),
+    "platformdirs": ("controller/cli/state.py",),
+    "tenacity": ("controller/cli/retries.py",),
+    "uvicorn": ("controller/server/",),
     "matplotlib": ("lab/plot/",),
 }
 

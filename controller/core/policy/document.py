@@ -101,13 +101,13 @@ class _Reader:
         next(self.events)  # the stream's start
         event = next(self.events)
         if isinstance(event, yaml.StreamEndEvent):
-            self.refuse(TOP, (), "empty: a policy begins with 'apiVersion: weft/v1'")
+            self.refuse(TOP, (), "empty: it begins with 'apiVersion: weft/v1'")
             return None
         data = self.value(next(self.events), ())
         next(self.events)  # the document's end
         event = next(self.events)
         if not isinstance(event, yaml.StreamEndEvent):
-            self.refuse(_place(event), (), "a second document: a file holds one policy")
+            self.refuse(_place(event), (), "a second document: a file holds one")
         return data
 
     def value(self, event: Any, path: Path) -> object:

@@ -121,10 +121,10 @@ def test_what_is_not_given_is_filled_in(tmp_path: Path) -> None:
             "vtep '10.0.0.1' is not an IPv4 address of 10.255.0.0/16",
         ),
         ("pe: evpn", "pe: evpn\n    vtep: 10.255.0.1", "10:11", "vtep '10.255.0.1' is taken"),
-        ("pe: evpn", "pe: evpn\n    pe: vpls", "10:5", "duplicate key"),
+        ("pe: evpn", "pe: evpn\n    pe: vpls", "10:5", "the key 'pe' is here a second time"),
         ("apiVersion: weft/v1", "apiVersion: weft/v2", "1:13", "'weft/v1' was expected"),
         ("apiVersion: weft/v1", "policy: none.yaml\napiVersion: weft/v1", "1:9", "there is no policy file"),
-        ("  - name: c2", "  - name: [c2", "9:7", "expected ',' or ']'"),
+        ("  - name: c2", "  - name: [c2", "9:7", "a comma is missing"),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, old: str, new: str, place: str, says: str) -> None:
