@@ -146,3 +146,10 @@ def test_every_folder_says_what_it_is() -> None:
 def test_files_stay_small() -> None:
     for path in sources():
         assert len(path.read_text().splitlines()) <= 400, f"{path.relative_to(ROOT)} has grown into a heap"
+
+
+def test_guides_are_short() -> None:
+    """Nobody reads a guide that grows without end; figures and long samples belong into `docs/reports/`."""
+    guides = (ROOT / "docs" / reader for reader in ("operate", "policy", "network", "contribute"))
+    words = {page.name: len(page.read_text().split()) for folder in guides for page in folder.glob("*.md")}
+    assert sum(words.values()) < 35_000, words

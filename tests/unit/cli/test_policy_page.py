@@ -1,4 +1,4 @@
-"""`docs/policy/policy.md` says what `weft` prints: the page is run from top to bottom against a controller in a process
+"""`docs/reports/policy-tour.md` says what `weft` prints: the page is run from top to bottom against a controller in a process
 of its own. `python -m tests.unit.cli.test_policy_page` writes the outputs into the page."""
 
 import os
@@ -16,7 +16,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[3] / "docs" / "policy" / "policy.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reports" / "policy-tour.md"
 BLOCK = re.compile(r"^```(yaml|console)\n(.*?)^```\n", re.M | re.S)
 WEFT = "from controller.cli.main import main; main()"
 TOKEN = "the-operators-token"
