@@ -1,4 +1,4 @@
-"""The composition root: the services of a controller, put together (docs/contribute/design.md, "Composition")."""
+"""The composition root: the services of a controller, put together (docs/contribute/decisions.md)."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""The parts of a controller that run, one for each package (docs/contribute/design.md, "Composition")."""
+"""The parts of a controller that run, one for each package (docs/contribute/decisions.md)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine

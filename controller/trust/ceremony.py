@@ -66,7 +66,7 @@ def renew(directory: Path, root_key: Path, at: datetime) -> str:
         raise NotMade(f"{error.filename}: {error.strerror}") from None
     except (x509.Unreadable, UnicodeDecodeError) as error:
         raise NotMade(f"{directory}: {error}") from None
-    return f"the intermediate in {directory} is renewed; controllers take it when they start"
+    return f"the intermediate in {directory} is renewed; controllers take it over within seconds"
 
 
 def rotate(directory: Path, root_key: Path, at: datetime) -> str:
