@@ -11,7 +11,7 @@ from typing import Any
 
 from agents.access import Access
 from agents.backoff import Backoff
-from agents.bgp.gobgp import Gobgp, Intent
+from agents.bgp.gobgp import Gobgp, SpeakerIntent
 from agents.bgp.session_keys import SessionSigning
 from agents.controller.client import Controller, ControllerAway, ControllerRefused, Document
 from agents.controller.report import report, same
@@ -41,7 +41,7 @@ from agents.services import EvpnSpeaker, LanServers, flavours
 from agents.settings import Settings
 from agents.sightings import Sightings
 from agents.sources import Sources
-from agents.storage.state import State, StateError
+from agents.storage.state import StateDirectory, StateError
 from controller.wire.access import Access as AccessRules
 from controller.wire.certificates import Authorities, Revocations
 from controller.wire.desired import Desired
@@ -62,7 +62,7 @@ class Agent:
     """One cloudlet's agent. `run()` works until it is cancelled, and leaves the kernel as it is then."""
 
     def __init__(
-        self, settings: Settings, state: State, controller: Controller, identity: Identity, version: str
+        self, settings: Settings, state: StateDirectory, controller: Controller, identity: Identity, version: str
     ) -> None:
         self._state, self._controller, self._version = state, controller, version
         self._dirty, self._due, self._news = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -267,7 +267,7 @@ class Agent:
             announced = frozenset(a for e in endpoints for a in vpls.announcements(e, table))
             speakers = tuple(desired.speakers)
             self._gobgp.intend(
-                Intent(desired.asn, desired.router_id, desired.vtep, speakers, announced, passwords, self._hops)
+                SpeakerIntent(desired.asn, desired.router_id, desired.vtep, speakers, announced, passwords, self._hops)
             )
         if Flavour.EVPN in needed or self._frr.intended:
             self._frr.intend(desired, passwords)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agents.settings import ConfigError, Settings, load
-from agents.storage.state import State, StateError
+from agents.storage.state import StateDirectory, StateError
 from controller.wire import logs
 from controller.wire.release import release
 
@@ -57,7 +57,7 @@ async def _run(config: Path) -> int:
         raise CannotStart("must run as root: it makes interfaces, routes and packet filters")
     logs.begin(logging.INFO)
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    state = State(settings.state_dir, settings.cloudlet)
+    state = StateDirectory(settings.state_dir, settings.cloudlet)
     working = asyncio.create_task(_work(settings, state))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -67,7 +67,7 @@ async def _run(config: Path) -> int:
     return 0
 
 
-async def _work(settings: Settings, state: State) -> None:
+async def _work(settings: Settings, state: StateDirectory) -> None:
     from agents.agent import Agent  # late: a wrong file or command line is told at once
     from agents.controller.client import Controller
     from agents.identity import Identity

@@ -93,10 +93,10 @@ class LanServers:
     def _server(self, what: str, lan: _Lan) -> Server:
         if what == "dhcp" or lan.prefix6 is None:
             leases = self._families.of(4) if lan.prefix6 is not None else self._leases
-            told = v4.Lan.of(lan.gateway, lan.prefix, lan.mtu, lan.hosts)
+            told = v4.LanSettings.of(lan.gateway, lan.prefix, lan.mtu, lan.hosts)
             return DhcpServer(lan.endpoint, lan.bridge, told, leases)
         if what == "dhcp6":
-            told6 = v6.Lan.of(lan.mac, lan.prefix, lan.prefix6, lan.hosts)
+            told6 = v6.LanSettings6.of(lan.mac, lan.prefix, lan.prefix6, lan.hosts)
             return Dhcp6Server(lan.endpoint, lan.bridge, told6, self._families.of(6))
         return Advertiser(lan.bridge, Advertisement.of(lan.mac, lan.prefix6, lan.mtu, lan.hosts))
 

@@ -14,7 +14,7 @@ from controller.wire import logs
 from controller.wire.release import DISTRIBUTION, release
 
 if TYPE_CHECKING:
-    from controller.trust.ceremony import Held
+    from controller.trust.ceremony import CertificateInUse
 
 ENVIRONMENT = """environment:
   WEFT_LISTEN                   HOST:PORT of the API over TCP (127.0.0.1:8080)
@@ -126,7 +126,7 @@ def _url() -> str:
         raise Failure(str(error)) from error
 
 
-def _in_use(issuer: str) -> "Sequence[Held]":
+def _in_use(issuer: str) -> "Sequence[CertificateInUse]":
     url = _url()
     with _database():
         from controller.db.rotation import in_use

@@ -14,14 +14,14 @@ from lab.errors import LabError
 from lab.lock import Progress
 from lab.paths import ENV, LAB, RUN, STATE
 from lab.process import Process, stop
-from lab.state import State, runs, start_time
+from lab.state import LabState, runs, start_time
 from lab.underlay import parallel
 
 
 def remove(progress: Progress) -> None:
     """The lock must be held. Raises LabError if something will not go."""
     try:
-        state = State.read()
+        state = LabState.read()
     except LabError:
         state = None  # the marks are enough
     namespaces = set(netns.marked())
@@ -40,7 +40,7 @@ def remove(progress: Progress) -> None:
     shutil.rmtree(RUN, ignore_errors=True)
     ENV.unlink(missing_ok=True)
     _keep_logs()
-    State.forget()
+    LabState.forget()
 
 
 def _keep_logs() -> None:

@@ -25,7 +25,7 @@ _MOVE = (
 )
 
 
-class Kind(StrEnum):
+class TrafficKind(StrEnum):
     VXLAN = "VXLAN"
     BGP = "BGP"
     API = "API"
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 class Leak:
     """Something in the clear, from one IP address to another."""
 
-    kind: Kind
+    kind: TrafficKind
     source: str
     destination: str
 
@@ -57,16 +57,16 @@ def judge(frame: bytes, silent: Set[str] = frozenset()) -> Leak | None:
     source, destination = (str(ipaddress.ip_address(end)) for end in ends)
     found = _said(protocol, first, body)
     if found is None and protocol == _TCP and source in silent and destination in silent:
-        found = Kind.TCP
+        found = TrafficKind.TCP
     return Leak(found, source, destination) if found else None
 
 
-def _said(protocol: int, first: bool, body: bytes) -> Kind | None:
+def _said(protocol: int, first: bool, body: bytes) -> TrafficKind | None:
     """`first` is false for later fragments, which have no ports."""
     if protocol == _UDP and first and int.from_bytes(body[2:4]) == VXLAN_PORT:
-        return Kind.VXLAN
+        return TrafficKind.VXLAN
     if _BGP in body:
-        return Kind.BGP
+        return TrafficKind.BGP
     if any(mark in body for mark in _MOVE):
-        return Kind.MOVE
-    return Kind.API if any(mark in body for mark in _API) else None
+        return TrafficKind.MOVE
+    return TrafficKind.API if any(mark in body for mark in _API) else None

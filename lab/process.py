@@ -13,13 +13,13 @@ from pathlib import Path
 
 from lab import netns
 from lab.errors import LabError
-from lab.state import Record, State, runs, start_time
+from lab.state import LabState, Record, runs, start_time
 
 
 class Process:
     """One named daemon. All its state is in the lab's record, so that another command can handle it as well."""
 
-    def __init__(self, name: str, state: State) -> None:
+    def __init__(self, name: str, state: LabState) -> None:
         self.name = name
         self._state = state
 

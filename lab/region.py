@@ -26,7 +26,7 @@ from lab.ping import PingStream
 from lab.plan import Plan, hosts, plan
 from lab.process import Process
 from lab.rest import Rest
-from lab.state import Record, State
+from lab.state import LabState, Record
 from lab.topology import Topology, load
 from lab.underlay import station_node
 from lab.watch import Watch
@@ -36,7 +36,7 @@ class Region:
     """One lab. Only one runs on a machine at a time; `lock` is held while it is built or removed, and for as long as
     the caller wishes if he acquired it before (then `up` and `down` leave it to him)."""
 
-    def __init__(self, topology: Topology, state: State | None = None) -> None:
+    def __init__(self, topology: Topology, state: LabState | None = None) -> None:
         self.topology = topology
         self.plan: Plan = plan(topology)
         self.lock = LabLock()
@@ -47,17 +47,17 @@ class Region:
     def load(cls, path: Path) -> Self:
         """The region that a topology file describes, attached to it if it is running already."""
         topology = load(path)
-        state = State.read()
+        state = LabState.read()
         return cls(topology, state if state and state.digest == _digest(topology) else None)
 
     @classmethod
     def running(cls) -> "Region | None":
         """The lab that is up on this machine, or half up; None if there is none."""
-        state = State.read()
+        state = LabState.read()
         return cls(load(Path(state.topology)), state) if state else None
 
     @property
-    def state(self) -> State:
+    def state(self) -> LabState:
         if self._state is None:
             raise LabError("the lab is not up", "weft-lab up TOPOLOGY")
         return self._state
@@ -152,7 +152,7 @@ class Region:
         LAB.mkdir(parents=True)
         RUN.mkdir(mode=0o755, parents=True, exist_ok=True)
         names = [netns.PREFIX + node for node in underlay.nodes(self.topology)]
-        self._state = State(str(self.topology.path), _digest(self.topology), time.time(), namespaces=names)
+        self._state = LabState(str(self.topology.path), _digest(self.topology), time.time(), namespaces=names)
         self._state.save()
         emulator = wan.choose()
         self._state.emulator = emulator.value
@@ -293,8 +293,8 @@ def _digest(topology: Topology) -> str:
     return hashlib.sha256(topology.path.read_bytes()).hexdigest()
 
 
-def _read_or_none() -> State | None:
+def _read_or_none() -> LabState | None:
     try:
-        return State.read()
+        return LabState.read()
     except LabError:
         return None

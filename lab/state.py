@@ -28,7 +28,7 @@ class Record:
 
 
 @dataclass
-class State:
+class LabState:
     """The whole record. `phase` is `building` until everything runs, then `up`. Times are seconds since the epoch."""
 
     topology: str

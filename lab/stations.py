@@ -6,13 +6,13 @@ from pathlib import Path
 from lab import daemons
 from lab.lock import Progress
 from lab.rest import Rest
-from lab.state import State
+from lab.state import LabState
 from lab.topology import Topology
 from lab.underlay import station_node
 from lab.watch import Watch
 
 
-def lease(topology: Topology, watch: Watch, state: State, progress: Progress) -> None:
+def lease(topology: Topology, watch: Watch, state: LabState, progress: Progress) -> None:
     """Starts the DHCP clients of every device and VM, and notes their addresses (without length) by name."""
     progress(f"DHCP for {len(topology.stations)} devices and VMs")
     files, files6 = {}, {}

@@ -7,13 +7,13 @@ from typing import Any
 from lab.errors import LabError
 from lab.paths import LAB
 from lab.process import Process
-from lab.state import Record, State
+from lab.state import LabState, Record
 
 
 class Watch:
     """What the lab's record names."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: LabState) -> None:
         self._state = state
 
     @property

@@ -18,7 +18,7 @@ from agents.fence.rules import TABLE as FENCES
 from agents.kernel.lan import bridge_name, tunnel_pattern
 from agents.nft import Nft, NftError
 from agents.sources.rules import TABLE as SOURCES
-from agents.storage.state import State, StateError
+from agents.storage.state import StateDirectory, StateError
 from controller.wire.access import Access as Document
 from controller.wire.access import AccessReport, Counted, Dropped, Impostor
 from controller.wire.desired import Desired
@@ -46,7 +46,7 @@ class Access:
     fences and so before any tunnel; `run()` keeps the document and reports. Nothing of the kernel's is touched before
     there is a document: what is there stays, also when the file of this agent cannot be read."""
 
-    def __init__(self, cloudlet: str, state: State, controller: Reports) -> None:
+    def __init__(self, cloudlet: str, state: StateDirectory, controller: Reports) -> None:
         self._cloudlet, self._state, self._controller = cloudlet, state, controller
         self._nft = Nft()
         self._document = _kept(state)
@@ -190,7 +190,7 @@ class Access:
         return lans
 
 
-def _kept(state: State) -> Document | None:
+def _kept(state: StateDirectory) -> Document | None:
     try:
         text = state.read(FILE)
         return Document.model_validate_json(text) if text is not None else None

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, ValidationError
 
 from agents.backoff import Backoff
 from agents.controller.client import Controller, ControllerAway, ControllerRefused
-from agents.storage.state import State, StateError
+from agents.storage.state import StateDirectory, StateError
 from controller.wire.desired import Speaker
 from controller.wire.model import Message
 from controller.wire.session_keys import SessionKeys, SessionKeysHeld
@@ -32,7 +32,9 @@ class _Kept(Message):
 class SessionSigning:
     """`changed` is called when sessions are to be signed otherwise. `run()` says what has come of it."""
 
-    def __init__(self, cloudlet: str, state: State, controller: Controller, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, cloudlet: str, state: StateDirectory, controller: Controller, changed: Callable[[], None]
+    ) -> None:
         self._cloudlet, self._state, self._controller, self._changed = cloudlet, state, controller, changed
         self._keys, self._held = _read(state), False
         self._seen: dict[str, str] = {}
@@ -95,11 +97,11 @@ class SessionSigning:
 _DROPPED = "the route server drops what is not signed with its key, without a word"
 
 
-def _credential(state: State) -> str:
+def _credential(state: StateDirectory) -> str:
     return hashlib.sha256((state.credential() or "").encode()).hexdigest()
 
 
-def _read(state: State) -> SessionKeys | None:
+def _read(state: StateDirectory) -> SessionKeys | None:
     try:
         text = state.read(_FILE)
         kept = _Kept.model_validate_json(text) if text is not None else None

@@ -8,7 +8,7 @@ from agents.backoff import Backoff
 from agents.controller.client import Controller, ControllerAway, ControllerRefused
 from agents.identity import Identity
 from agents.identity.x509 import Foreign, Unfit
-from agents.storage.state import State
+from agents.storage.state import StateDirectory
 from controller.wire.enrolments import Enrolment, EnrolmentRequest
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ class EnrolmentError(Exception):
 
 
 async def credential(
-    controller: Controller, state: State, identity: Identity, cloudlet: str, token_file: Path, version: str
+    controller: Controller, state: StateDirectory, identity: Identity, cloudlet: str, token_file: Path, version: str
 ) -> str:
     """The credential kept from before, or a new one, with a first certificate, for the token in `token_file`. Waits for
     a controller that is away. Raises EnrolmentError when there is no token or the controller refuses it."""

@@ -13,7 +13,7 @@ from agents.controller.client import Controller, ControllerAway, ControllerRefus
 from agents.identity import lifetimes, x509
 from agents.identity.tls import context
 from agents.identity.x509 import Foreign, Unfit, Validity
-from agents.storage.state import State, StateError
+from agents.storage.state import StateDirectory, StateError
 from controller.wire.certificates import Authorities, CertificateRequest, Certified, Revocations
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class Identity:
     def __init__(self, cloudlet: str, controller: Controller, directory: Path, readers: str | None = None) -> None:
         self._cloudlet, self._controller = cloudlet, controller
         self.changed: Callable[[], None] = lambda: None
-        self._files, self._directory = State(directory, cloudlet), directory
+        self._files, self._directory = StateDirectory(directory, cloudlet), directory
         self._files.open_to(readers)
         self._wake = asyncio.Event()
         self._list: Revocations | None = None

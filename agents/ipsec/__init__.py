@@ -7,6 +7,6 @@ its name again), `guard.py` holds while it does not, `mtu.py` counts octets.
 """
 
 from agents.ipsec.protection import Protection
-from agents.ipsec.tunnel import Intent, Peer, State, Tunnels, intent
+from agents.ipsec.tunnel import TunnelIntent, TunnelPeer, Tunnels, TunnelState, intent
 
-__all__ = ["Intent", "Peer", "Protection", "State", "Tunnels", "intent"]
+__all__ = ["Protection", "TunnelIntent", "TunnelPeer", "TunnelState", "Tunnels", "intent"]

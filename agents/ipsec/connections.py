@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Any
 
-from agents.ipsec.tunnel import Intent, Peer
+from agents.ipsec.tunnel import TunnelIntent, TunnelPeer
 
 PREFIX = "weft-"
 """How the names of the connections begin that are tunnels."""
@@ -40,7 +40,7 @@ _HOURS = 4
 Connection = Mapping[str, Any]
 
 
-def name(peer: Peer) -> str:
+def name(peer: TunnelPeer) -> str:
     """What the connection to a peer is called."""
     return f"{PREFIX}{peer.cloudlet}"
 
@@ -55,22 +55,22 @@ def proves(connection: str) -> str:
     return f"{PREFIX}{connection.removeprefix(PROOF)}" if connection.startswith(PROOF) else connection
 
 
-def leads(intent: Intent, peer: Peer) -> bool:
+def leads(intent: TunnelIntent, peer: TunnelPeer) -> bool:
     """Whether this end of the two begins. If both did there would be two tunnels, and one too many."""
     return int(ip_address(intent.vtep)) < int(ip_address(peer.vtep))
 
 
-def connections(intent: Intent) -> dict[str, Connection]:
+def connections(intent: TunnelIntent) -> dict[str, Connection]:
     """Those that are tunnels, by name."""
     return {name(peer): _tunnel(intent, peer) for peer in intent.peers}
 
 
-def proofs(intent: Intent) -> dict[str, Connection]:
+def proofs(intent: TunnelIntent) -> dict[str, Connection]:
     """Those by which names are proved beside the tunnels, by name. What has no child carries nothing (RFC 6023)."""
     return {proof(name(peer)): _proof(intent, peer) for peer in intent.peers}
 
 
-def _ike(intent: Intent, peer: Peer, identity: str) -> dict[str, Any]:
+def _ike(intent: TunnelIntent, peer: TunnelPeer, identity: str) -> dict[str, Any]:
     """What both have in common. `identity` says as what the names are shown."""
     return {
         "version": "2",
@@ -86,12 +86,12 @@ def _ike(intent: Intent, peer: Peer, identity: str) -> dict[str, Any]:
     }
 
 
-def _proof(intent: Intent, peer: Peer) -> Connection:
+def _proof(intent: TunnelIntent, peer: TunnelPeer) -> Connection:
     """The subject of the certificate tells the peer which of the two is meant."""
     return {**_ike(intent, peer, "CN="), "rekey_time": "0s", "keyingtries": "1", "unique": "never"}
 
 
-def _tunnel(intent: Intent, peer: Peer) -> Connection:
+def _tunnel(intent: TunnelIntent, peer: TunnelPeer) -> Connection:
     leader = leads(intent, peer)
     return {
         **_ike(intent, peer, "fqdn:"),

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from agents.ipsec.drops import Drops
-from agents.ipsec.tunnel import State
+from agents.ipsec.tunnel import TunnelState
 from controller.wire.tunnels import Condition, Ipsec, IpsecTunnel
 
 
-def told(vtep: str, states: Iterable[State], drops: Drops, problem: str | None, now: float) -> Ipsec:
+def told(vtep: str, states: Iterable[TunnelState], drops: Drops, problem: str | None, now: float) -> Ipsec:
     """The part of the report. `vtep` is this end's; `now` in monotonic seconds."""
     return Ipsec(
         tunnels=sorted((_tunnel(vtep, s, drops, now) for s in states), key=lambda t: (t.cloudlet, t.remote)),
@@ -18,7 +18,7 @@ def told(vtep: str, states: Iterable[State], drops: Drops, problem: str | None, 
     )
 
 
-def _tunnel(vtep: str, state: State, drops: Drops, now: float) -> IpsecTunnel:
+def _tunnel(vtep: str, state: TunnelState, drops: Drops, now: float) -> IpsecTunnel:
     condition: Condition = "up" if state.up else "connecting" if state.coming else "down"
     return IpsecTunnel(
         cloudlet=state.peer.cloudlet,

@@ -17,7 +17,7 @@ from agents.ipsec.credentials import Credentials, CredentialsError, read
 from agents.ipsec.reasons import REFUSED, Reasons
 from agents.ipsec.reauthentication import Act, Reauthentication
 from agents.ipsec.traffic import Meter
-from agents.ipsec.tunnel import Intent, Peer, State
+from agents.ipsec.tunnel import TunnelIntent, TunnelPeer, TunnelState
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +39,8 @@ class Strongswan:
     def __init__(self, vici: Path, identity: Path, changed: Callable[[], None]) -> None:
         self.problem: str | None = None
         self._charon, self._identity, self._changed = Charon(vici), identity, changed
-        self._intent: Intent | None = None
-        self._states: dict[str, State] = {}
+        self._intent: TunnelIntent | None = None
+        self._states: dict[str, TunnelState] = {}
         self._work = asyncio.Event()
         # What charon has been told since it began.
         self._told: dict[str, Connection] = {}
@@ -52,16 +52,16 @@ class Strongswan:
         self._reasons = Reasons()
 
     @property
-    def states(self) -> Mapping[str, State]:
+    def states(self) -> Mapping[str, TunnelState]:
         """By the peer's VTEP."""
         return self._states
 
-    def intend(self, intent: Intent) -> None:
+    def intend(self, intent: TunnelIntent) -> None:
         """Sets which tunnels there should be; takes effect soon."""
         if intent != self._intent:
             self._intent = intent
             known, now = self._states, _now()
-            self._states = {p.vtep: known.get(p.vtep) or State(p, up=False, since=now) for p in intent.peers}
+            self._states = {p.vtep: known.get(p.vtep) or TunnelState(p, up=False, since=now) for p in intent.peers}
             self._work.set()
 
     def look(self) -> None:
@@ -113,7 +113,7 @@ class Strongswan:
             except TimeoutError:
                 continue
 
-    async def _converge(self, intent: Intent) -> None:
+    async def _converge(self, intent: TunnelIntent) -> None:
         """One pass: what charon has too much, what it lacks, who has to be called."""
         tunnels, beside = connections(intent), proofs(intent)
         wanted = tunnels | beside
@@ -150,7 +150,7 @@ class Strongswan:
             await self._charon.load(lacking)
             self._told |= lacking
 
-    async def _identify(self, intent: Intent, found: Mapping[str, Association]) -> str | None:
+    async def _identify(self, intent: TunnelIntent, found: Mapping[str, Association]) -> str | None:
         """As the files say now: they are replaced when a certificate is renewed, here or, for good, elsewhere. Returns
         what is wrong with them."""
         try:
@@ -182,7 +182,7 @@ class Strongswan:
                 log.warning("tunnel %s: ended, as its peer has not proved its name again", each)
                 await self._charon.end(each)
 
-    async def _call(self, intent: Intent, found: Mapping[str, Association]) -> None:
+    async def _call(self, intent: TunnelIntent, found: Mapping[str, Association]) -> None:
         """Begins tunnels that are not there: at once at the end that leads, a while later at the other."""
         names = {name(peer): peer for peer in intent.peers}
         self._due = {each: due for each, due in self._due.items() if each in names}
@@ -231,9 +231,9 @@ class Strongswan:
         self._states = states
         return changed
 
-    def _state(self, each: str, peer: Peer, association: Association) -> State:
+    def _state(self, each: str, peer: TunnelPeer, association: Association) -> TunnelState:
         before, now = self._states.get(peer.vtep), _now()
-        return State(
+        return TunnelState(
             peer=peer,
             up=association.up,
             since=now if before is None or before.up != association.up else before.since,
@@ -254,7 +254,7 @@ class Strongswan:
             self._changed()
 
 
-def _leading(intent: Intent) -> dict[str, bool]:
+def _leading(intent: TunnelIntent) -> dict[str, bool]:
     """Of each tunnel, whether this end leads."""
     return {name(peer): leads(intent, peer) for peer in intent.peers}
 

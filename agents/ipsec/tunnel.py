@@ -9,7 +9,7 @@ from controller.wire.desired import Desired
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Peer:
+class TunnelPeer:
     """The other end: a cloudlet, or the host of a route server, which has to prove its name; and its VTEP."""
 
     cloudlet: str
@@ -17,22 +17,22 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class TunnelIntent:
     """This end, and all others that it shares a pool with or has protected BGP with: there is a tunnel to each of those
     and to nobody else."""
 
     cloudlet: str
     vtep: str
-    peers: tuple[Peer, ...]
+    peers: tuple[TunnelPeer, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class TunnelState:
     """A tunnel as it is. `since`: when it came or went; the keys of its traffic were made at `keyed` and are made
     anew at `rekey` (monotonic seconds all). `coming`: it is not there, and is being made. `ike` and `esp` are what was
     negotiated, empty while there is nothing; `why`: a reason for which it is not there, where one is known."""
 
-    peer: Peer
+    peer: TunnelPeer
     up: bool
     since: float
     coming: bool = False
@@ -48,14 +48,14 @@ class Tunnels(Protocol):
     """Something that protects what goes between VTEPs."""
 
     @property
-    def states(self) -> Mapping[str, State]:
+    def states(self) -> Mapping[str, TunnelState]:
         """By the peer's VTEP, one for each that is intended."""
 
     @property
     def problem(self) -> str | None:
         """A sentence while it cannot work at all."""
 
-    def intend(self, intent: Intent) -> None:
+    def intend(self, intent: TunnelIntent) -> None:
         """Sets which tunnels there should be; takes effect soon."""
 
     def look(self) -> None:
@@ -71,10 +71,10 @@ def members(desired: Desired) -> frozenset[str]:
     return frozenset(vteps - {desired.vtep})
 
 
-def intent(desired: Desired) -> Intent:
+def intent(desired: Desired) -> TunnelIntent:
     """The tunnels that a desired state asks for: one per cloudlet, however many endpoints share however many pools, and
     one for each other end of protected BGP."""
     remotes = (remote for endpoint in desired.endpoints for remote in endpoint.remotes)
-    peers = {Peer(remote.cloudlet, remote.vtep) for remote in remotes if remote.vtep != desired.vtep}
-    peers |= {Peer(protected.name, protected.address) for protected in desired.protected}
-    return Intent(desired.cloudlet, desired.vtep, tuple(sorted(peers)))
+    peers = {TunnelPeer(remote.cloudlet, remote.vtep) for remote in remotes if remote.vtep != desired.vtep}
+    peers |= {TunnelPeer(protected.name, protected.address) for protected in desired.protected}
+    return TunnelIntent(desired.cloudlet, desired.vtep, tuple(sorted(peers)))

@@ -18,7 +18,7 @@ MAX_VE_ID = 4095
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Block:
+class LabelBlock:
     """A VPLS NLRI (RFC 4761 section 3.2.2): `rd` gives away labels from `base` on to VE IDs from `offset` on."""
 
     rd: str
@@ -37,7 +37,7 @@ class Announcement:
     """A block with its attributes: route targets, next hop (a VTEP), and the layer-2 MTU in bytes. `control_word`: it
     wants one in front of each frame (RFC 4761, section 3.2.4)."""
 
-    block: Block
+    block: LabelBlock
     rts: frozenset[str]
     next_hop: str
     mtu: int
@@ -87,7 +87,7 @@ def announcements(endpoint: Endpoint, table: Iterable[Announcement]) -> frozense
     offsets = {block_offset(ve) for ve in known if 1 <= ve <= MAX_VE_ID}
     return frozenset(
         Announcement(
-            Block(endpoint.rd, own, offset, BLOCK_SIZE, receive_label(endpoint.index, offset)),
+            LabelBlock(endpoint.rd, own, offset, BLOCK_SIZE, receive_label(endpoint.index, offset)),
             frozenset({endpoint.rt}),
             endpoint.vtep,
             endpoint.mtu,

@@ -68,7 +68,7 @@ def offset(number: int, kind: Kind) -> int:
     return 2 + 2 * number + (kind == "vm")
 
 
-class Lan:
+class LeasedLan:
     """The leases of one endpoint. `run()` works until it is cancelled; what clients want is answered all the while.
     `told` is called when hosts are to be told something else than before."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agents.dhcp.lease_source import NoAnswer
 from agents.leases.journal import JournalError
-from agents.leases.lan import Exchanges, Lan
+from agents.leases.lan import Exchanges, LeasedLan
 from agents.leases.shares import ONE_PORT, Ports
 from agents.sources import Sources
 from controller.wire.delegations import Client
@@ -35,7 +35,7 @@ class Leases:
         self._controller, self._directory, self._sources, self._told = controller, directory, sources, told
         self._ports = ports
         self._failed, self._errors = asyncio.Event(), list[BaseException]()
-        self._lans: dict[tuple[str, str, str], tuple[Lan, asyncio.Task[None]]] = {}
+        self._lans: dict[tuple[str, str, str], tuple[LeasedLan, asyncio.Task[None]]] = {}
 
     async def follow(self, desired: Desired) -> list[str]:
         """Makes the LANs those of the desired state. Returns what could not be done."""
@@ -59,9 +59,11 @@ class Leases:
                 await lan.publish()
         return problems
 
-    def _lan(self, endpoint: Endpoint) -> Lan:
+    def _lan(self, endpoint: Endpoint) -> LeasedLan:
         ports = self._ports(endpoint.name)
-        return Lan(endpoint, self._directory, self._controller, sources=self._sources, told=self._told, ports=ports)
+        return LeasedLan(
+            endpoint, self._directory, self._controller, sources=self._sources, told=self._told, ports=ports
+        )
 
     async def watch(self) -> None:
         """Waits for a LAN's work to fail, and raises what it failed with: an agent that goes on without its leases'
@@ -109,13 +111,13 @@ class Leases:
         whether or not the controller is quick to answer then. Raises NoAnswer."""
         await self._of(endpoint).meet(client)
 
-    def _of(self, endpoint: str) -> Lan:
+    def _of(self, endpoint: str) -> LeasedLan:
         for (name, _, _), (lan, _) in self._lans.items():
             if name == endpoint:
                 return lan
         raise NoAnswer(f"{endpoint} has no journal of leases")
 
-    async def _end(self, lan: Lan, task: "asyncio.Task[None]") -> None:
+    async def _end(self, lan: LeasedLan, task: "asyncio.Task[None]") -> None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await lan.close()

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 from agents.kernel.lan import bridge_name
 from agents.kernel.snapshot import bridge_index, tunnel_index
-from agents.mac_moves.notifications import Entry, listen, look_up
-from agents.mac_moves.places import Place, Places
+from agents.mac_moves.notifications import FdbEntry, listen, look_up
+from agents.mac_moves.places import MacPlace, Places
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.findings import Finding
 
@@ -30,7 +30,7 @@ class MacMoves:
         clock: Callable[[], float] = time.monotonic,
         name: Callable[[int], str] = socket.if_indextoname,
         index: Callable[[str], int] = socket.if_nametoindex,
-        ask: Callable[[int, str], Entry | None] = look_up,
+        ask: Callable[[int, str], FdbEntry | None] = look_up,
     ) -> None:
         self._changed, self._clock = changed, clock
         self._name, self._index, self._ask = name, index, ask
@@ -83,7 +83,7 @@ class MacMoves:
         if any(lapsed):
             self._changed()
 
-    def hear(self, entry: Entry) -> None:
+    def hear(self, entry: FdbEntry) -> None:
         """The kernel has a MAC at an interface."""
         try:
             interface = self._name(entry.interface)
@@ -98,11 +98,11 @@ class MacMoves:
             self._changed()
 
 
-def _place(endpoint: Endpoint, interface: str, entry: Entry) -> Place | None:
+def _place(endpoint: Endpoint, interface: str, entry: FdbEntry) -> MacPlace | None:
     """A pseudowire leads to one remote. An EVPN device leads to all of them: there the device itself tells the VTEP,
     and the bridge's word is passed over."""
     if tunnel_index(interface) is None:
-        return Place(interface)
+        return MacPlace(interface)
     _, dot, ve_id = interface.partition(".")
     if dot:
         if entry.bridge is None:
@@ -112,4 +112,4 @@ def _place(endpoint: Endpoint, interface: str, entry: Entry) -> Place | None:
         if entry.vtep is None:
             return None
         found = sorted(r.endpoint for r in endpoint.remotes if r.vtep == entry.vtep)
-    return Place(found[0], tunnel=True) if found else None
+    return MacPlace(found[0], tunnel=True) if found else None

@@ -26,7 +26,7 @@ _AT_ONCE, _PAUSE = 50, 0.05  # so many datagrams, then so many seconds without: 
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FdbEntry:
     """A MAC that is at the interface with this index. `bridge` is the index of the bridge that says so, None if it is
     the interface itself (a VXLAN device, which adds the VTEP)."""
 
@@ -36,7 +36,7 @@ class Entry:
     vtep: str | None
 
 
-def entries(datagram: bytes) -> Iterator[Entry]:
+def entries(datagram: bytes) -> Iterator[FdbEntry]:
     """The unicast MACs that were learned, or have moved. A message that is cut off is passed over."""
     offset = 0
     while offset + _HEADER.size <= len(datagram):
@@ -49,7 +49,7 @@ def entries(datagram: bytes) -> Iterator[Entry]:
             yield entry
 
 
-def _entry(body: bytes) -> Entry | None:
+def _entry(body: bytes) -> FdbEntry | None:
     family, interface, state, _, _ = _NEIGHBOUR.unpack_from(body)
     if family != _AF_BRIDGE:
         return None
@@ -59,7 +59,7 @@ def _entry(body: bytes) -> Entry | None:
     if len(mac) != 6 or mac[0] & 1 or not any(mac) or (bridge is not None and state & _PERMANENT):
         return None
     where = {4: socket.AF_INET, 16: socket.AF_INET6}.get(len(vtep))
-    return Entry(mac.hex(":"), interface, bridge, socket.inet_ntop(where, vtep) if where is not None else None)
+    return FdbEntry(mac.hex(":"), interface, bridge, socket.inet_ntop(where, vtep) if where is not None else None)
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -72,7 +72,7 @@ def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
         offset += (length + 3) & ~3
 
 
-async def listen(told: Callable[[Entry], None]) -> None:
+async def listen(told: Callable[[FdbEntry], None]) -> None:
     """Call `told` with each entry, until cancelled."""
     loop = asyncio.get_running_loop()
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE) as receiver:
@@ -85,7 +85,7 @@ async def listen(told: Callable[[Entry], None]) -> None:
             await asyncio.sleep(_PAUSE)
 
 
-def look_up(bridge: int, mac: str) -> Entry | None:
+def look_up(bridge: int, mac: str) -> FdbEntry | None:
     """Where the bridge with this index has a MAC; None: nowhere. The kernel answers within the call (Linux 5.0 or
     later). Raises OSError if there is no asking."""
     request = _question(bridge, bytes.fromhex(mac.replace(":", "")))

@@ -23,7 +23,7 @@ _SHOWN = 20  # duplicates of a LAN that are told of
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MacPlace:
     """A port of the LAN, or the endpoint at the other end of a tunnel."""
 
     name: str
@@ -36,18 +36,18 @@ class Place:
 @dataclass(slots=True)
 class _Mover:
     moves: deque[float] = field(default_factory=lambda: deque(maxlen=MOVES))
-    between: tuple[Place, Place] | None = None
+    between: tuple[MacPlace, MacPlace] | None = None
 
 
 class Places:
     """One LAN's. Times are seconds of any monotonic clock."""
 
     def __init__(self) -> None:
-        self._where: dict[str, Place] = {}
-        self._at: OrderedDict[Place, OrderedDict[str, None]] = OrderedDict()
+        self._where: dict[str, MacPlace] = {}
+        self._at: OrderedDict[MacPlace, OrderedDict[str, None]] = OrderedDict()
         self._movers: OrderedDict[str, _Mover] = OrderedDict()
 
-    def note(self, mac: str, place: Place, now: float) -> bool:
+    def note(self, mac: str, place: MacPlace, now: float) -> bool:
         """Take note of where a MAC is now. Returns whether it has become a duplicate by that."""
         before = self._where.get(mac)
         if before is not None and before != place:
@@ -57,11 +57,11 @@ class Places:
             return False
         return self._moved(mac, before, place, now)
 
-    def where(self, mac: str) -> Place | None:
+    def where(self, mac: str) -> MacPlace | None:
         """The place at which a MAC was heard last."""
         return self._where.get(mac)
 
-    def _remember(self, mac: str, place: Place) -> None:
+    def _remember(self, mac: str, place: MacPlace) -> None:
         here = self._at.setdefault(place, OrderedDict())
         self._at.move_to_end(place)
         here[mac], self._where[mac] = None, place
@@ -72,7 +72,7 @@ class Places:
             for gone in self._at.popitem(last=False)[1]:
                 del self._where[gone]
 
-    def _moved(self, mac: str, before: Place, place: Place, now: float) -> bool:
+    def _moved(self, mac: str, before: MacPlace, place: MacPlace, now: float) -> bool:
         mover = self._movers.pop(mac, None) or _Mover()
         if mover.moves and now - mover.moves[-1] >= QUIET:
             mover = _Mover()

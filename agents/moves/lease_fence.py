@@ -9,7 +9,7 @@ from agents.controller.client import ControllerAway, ControllerRefused
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.moves.acts import carry_out, ended, hold
 from agents.moves.execution_context import ExecutionContext
-from agents.moves.journal import Entry, Journal
+from agents.moves.journal import Journal, JournalEntry
 from agents.moves.reporter import TICK, Reporter
 from agents.moves.tasks import end
 from controller.wire.moves import Order, Progress
@@ -27,7 +27,7 @@ class LeaseFence:
     a restart."""
 
     def __init__(
-        self, order: Order, place: ExecutionContext, reporter: Reporter, journal: Journal, entry: Entry | None
+        self, order: Order, place: ExecutionContext, reporter: Reporter, journal: Journal, entry: JournalEntry | None
     ) -> None:
         self._order, self._place, self._reporter, self._journal = order, place, reporter, journal
         self._outcome = entry.outcome if entry is not None and not _worked(entry) else None
@@ -162,5 +162,5 @@ class LeaseFence:
         return False
 
 
-def _worked(entry: Entry) -> bool:
+def _worked(entry: JournalEntry) -> bool:
     return entry.outcome is not None and entry.outcome.state == "done"

@@ -11,7 +11,7 @@ from agents.hypervisors.found import Drivers
 from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
 from agents.moves.acts import carry_out, ended
 from agents.moves.execution_context import Door, ExecutionContext, Forget, Lessor
-from agents.moves.journal import Entry, Journal, open_fence
+from agents.moves.journal import Journal, JournalEntry, open_fence
 from agents.moves.lease_fence import FENCED, LeaseFence
 from agents.moves.reporter import TICK, Away, Reporter
 from agents.moves.switch import Switch
@@ -123,11 +123,15 @@ class Moves:
             work.live = False
             work.task.cancel()
 
-    def _fence(self, order: Order, entry: Entry | None) -> LeaseFence:
+    def _fence(self, order: Order, entry: JournalEntry | None) -> LeaseFence:
         return LeaseFence(order, self._place, self._reporter, self._journal, entry)
 
     async def _work(
-        self, order: Order, entry: Entry | None, fence: LeaseFence | None, older: "tuple[asyncio.Task[None], ...]"
+        self,
+        order: Order,
+        entry: JournalEntry | None,
+        fence: LeaseFence | None,
+        older: "tuple[asyncio.Task[None], ...]",
     ) -> None:
         """Carries one order out, or says again how that ended. Never raises: an agent has other things to do too."""
         for task in older:
@@ -144,7 +148,7 @@ class Moves:
         except Exception:
             log.exception("order %d of move %s, %s of %s", order.number, order.move, order.act, order.machine.name)
 
-    async def _stands(self, entry: Entry, outcome: Progress) -> bool:
+    async def _stands(self, entry: JournalEntry, outcome: Progress) -> bool:
         """Whether that outcome can be told again as it is."""
         if outcome.state != "done":
             return not open_fence(entry) and not _try_again(outcome)

@@ -12,7 +12,7 @@ from agents import bpf
 from agents.dhcp.dual_stack import Version
 from agents.passages import arp, discovery
 from agents.passages.table import Table
-from agents.passages.targets import Lan, Target, targets
+from agents.passages.targets import ProbingLan, Target, targets
 from controller.wire.desired import Desired
 from controller.wire.findings import Passage
 
@@ -43,7 +43,7 @@ class Prober:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._table = Table(random.Random())
-        self._sockets: dict[Lan, tuple[int, socket.socket]] = {}
+        self._sockets: dict[ProbingLan, tuple[int, socket.socket]] = {}
         self._news = asyncio.Event()
         self._wanted: list[Target] = []
 
@@ -88,7 +88,7 @@ class Prober:
             log.debug("%s cannot be asked from %s: %s", target.address, lan.bridge, error)
             self._close(lan)
 
-    def _socket(self, lan: Lan) -> socket.socket:
+    def _socket(self, lan: ProbingLan) -> socket.socket:
         """That of the bridge as it is now: one that was made anew is another interface."""
         for other in [one for one in self._sockets if _interface(one) == _interface(lan) and one != lan]:
             self._close(other)
@@ -109,7 +109,7 @@ class Prober:
         asyncio.get_running_loop().add_reader(fresh, self._hear, lan, fresh)
         return fresh
 
-    def _hear(self, lan: Lan, ear: socket.socket) -> None:
+    def _hear(self, lan: ProbingLan, ear: socket.socket) -> None:
         try:
             heard = _PROTOCOLS[lan.version].answer(ear.recv(128), lan.mac)
         except BlockingIOError:
@@ -121,11 +121,11 @@ class Prober:
         if heard is not None and self._table.answered(lan.endpoint, *heard, now):
             self._changed()
 
-    def _close(self, lan: Lan) -> None:
+    def _close(self, lan: ProbingLan) -> None:
         if (known := self._sockets.pop(lan, None)) is not None:
             asyncio.get_running_loop().remove_reader(known[1])
             known[1].close()
 
 
-def _interface(lan: Lan) -> tuple[str, int]:
+def _interface(lan: ProbingLan) -> tuple[str, int]:
     return lan.bridge, lan.version

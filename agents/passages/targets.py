@@ -12,7 +12,7 @@ _VERSIONS: tuple[Version, ...] = (4, 6)
 
 
 @dataclass(frozen=True, slots=True)
-class Lan:
+class ProbingLan:
     """Where questions come from: the bridge, and the gateway's own MAC and address in one family."""
 
     endpoint: str
@@ -26,7 +26,7 @@ class Lan:
 class Target:
     """Whom a LAN asks: the gateway of `remote`, which shares a pool with it if `allowed`."""
 
-    lan: Lan
+    lan: ProbingLan
     remote: str
     address: str
     allowed: bool
@@ -44,7 +44,7 @@ def targets(desired: Desired) -> Iterator[Target]:
             if (gateway := addresses.get(version)) is None:
                 continue
             own_mac, address = mac(desired.cloudlet, endpoint.index), str(ip_interface(gateway).ip)
-            lan = Lan(endpoint.name, bridge_name(endpoint), own_mac, address, version)
+            lan = ProbingLan(endpoint.name, bridge_name(endpoint), own_mac, address, version)
             for name, remote in sorted(remotes.items()):
                 if (far := _gateway(remote, version)) is not None:
                     yield Target(lan, name, far, name in allowed)

@@ -12,7 +12,7 @@ Network = IPv4Network | IPv6Network
 
 
 @dataclass(frozen=True)
-class Lan:
+class LanPrefixes:
     """A LAN of this cloudlet: its own prefixes, and those of the LANs that it is in a pool with."""
 
     endpoint: str
@@ -26,10 +26,10 @@ class Lan:
         return any(source in network for network in networks)
 
 
-def lans(desired: Desired) -> dict[str, Lan]:
+def lans(desired: Desired) -> dict[str, LanPrefixes]:
     """The LANs by the names of their bridges."""
     return {
-        bridge_name(endpoint): Lan(
+        bridge_name(endpoint): LanPrefixes(
             endpoint.name,
             _networks([(endpoint.prefix, endpoint.prefix6)]),
             _networks((remote.prefix, remote.prefix6) for remote in endpoint.remotes),

@@ -7,7 +7,7 @@ import socket
 from agents.backoff import Backoff
 from agents.dhcp.lease_source import LeaseSource
 from agents.nft import Nft, NftError
-from agents.sightings.lans import Lan, lans, watches
+from agents.sightings.lans import LanPrefixes, lans, watches
 from agents.sightings.message import Seen, decode
 from agents.sightings.nflog import Nflog, NflogError, present
 from agents.sightings.reporter import Away, Reporter
@@ -24,7 +24,7 @@ class Sightings:
     def __init__(self, cloudlet: str, controller: Away, nft: Nft | None = None) -> None:
         self._nft = nft or Nft()
         self._reporter = Reporter(cloudlet, controller)
-        self._lans: dict[str, Lan] = {}
+        self._lans: dict[str, LanPrefixes] = {}
         self._bridges: dict[int, str | None] = {}
         self._text, self._loaded = "", ""
         self._intended = asyncio.Event()
@@ -86,7 +86,7 @@ class Sightings:
             if lan is not None and lan.minds(seen.way, seen.address):
                 self._reporter.tell(lan.endpoint, seen.address, "packet", seen.mac)
 
-    def _lan(self, seen: Seen) -> Lan | None:
+    def _lan(self, seen: Seen) -> LanPrefixes | None:
         if seen.bridge not in self._bridges:
             try:
                 self._bridges[seen.bridge] = socket.if_indextoname(seen.bridge)

@@ -26,7 +26,7 @@ class Leased:
 
 
 @dataclass
-class Lan:
+class GuardedLan:
     """One LAN. `held`: by offset, who may use it, as it was last settled."""
 
     bridge: str

@@ -4,7 +4,7 @@ import logging
 
 from pydantic import TypeAdapter, ValidationError
 
-from agents.storage.state import State, StateError
+from agents.storage.state import StateDirectory, StateError
 from controller.wire.model import Message
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ class Visit(Message):
 _VISITS = TypeAdapter(dict[str, Visit])
 
 
-def read(state: State) -> dict[str, Visit]:
+def read(state: StateDirectory) -> dict[str, Visit]:
     """By the machine's name. What cannot be read is none, and said so."""
     try:
         text = state.read(FILE)
@@ -35,6 +35,6 @@ def read(state: State) -> dict[str, Visit]:
         return {}
 
 
-def write(state: State, visits: dict[str, Visit]) -> None:
+def write(state: StateDirectory, visits: dict[str, Visit]) -> None:
     """Raises StateError."""
     state.write(FILE, _VISITS.dump_json(visits).decode())

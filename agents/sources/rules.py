@@ -14,7 +14,7 @@ address is free: from 0.0.0.0 or from ::.
 from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 
-from agents.sources.lan import Lan, Macs
+from agents.sources.lan import GuardedLan, Macs
 
 TABLE = "weft-sources"
 REASON = "source-at"
@@ -36,7 +36,7 @@ _TYPES = {
 }
 
 
-def ruleset(lans: Iterable[Lan]) -> str:
+def ruleset(lans: Iterable[GuardedLan]) -> str:
     """The text for `nft -f` that makes the table anew, with all that is held."""
     ordered = sorted(lans, key=lambda lan: lan.bridge)
     lines = [f"table bridge {TABLE}", f"delete table bridge {TABLE}"]
@@ -50,14 +50,14 @@ def ruleset(lans: Iterable[Lan]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def ports(lans: Iterable[Lan]) -> str:
+def ports(lans: Iterable[GuardedLan]) -> str:
     """The text that changes no more than which ports are looked at."""
     jumps = _jumps(sorted(lans, key=lambda lan: lan.bridge))
     lines = [f"flush chain bridge {TABLE} prerouting", f"table bridge {TABLE} {{", "\tchain prerouting {", *jumps]
     return "\n".join([*lines, "\t}", "}"]) + "\n"
 
 
-def changes(lan: Lan, offset: int, before: Macs, now: Macs) -> Iterator[tuple[Change, bool]]:
+def changes(lan: GuardedLan, offset: int, before: Macs, now: Macs) -> Iterator[tuple[Change, bool]]:
     """Which elements are to be there, or to be there no longer, when an address changes hands."""
     for address in lan.addresses(offset):
         raw = _raw(address)
@@ -73,7 +73,7 @@ def changes(lan: Lan, offset: int, before: Macs, now: Macs) -> Iterator[tuple[Ch
                 yield (f"{lan.bridge}.about", raw), bool(now)
 
 
-def elements_of(lan: Lan, ranges: Iterable[tuple[int, int]]) -> set[Change]:
+def elements_of(lan: GuardedLan, ranges: Iterable[tuple[int, int]]) -> set[Change]:
     """The elements for ranges of the LAN, given as first and last offset."""
     found = set()
     for first, last in ranges:
@@ -85,7 +85,7 @@ def elements_of(lan: Lan, ranges: Iterable[tuple[int, int]]) -> set[Change]:
     return found
 
 
-def _sets(lan: Lan) -> Iterator[str]:
+def _sets(lan: GuardedLan) -> Iterator[str]:
     members: dict[str, list[str]] = {f"{lan.bridge}.{name}": [] for name in _TYPES}
     nobody: Macs = frozenset()
     for offset in sorted(lan.held):
@@ -102,7 +102,7 @@ def _sets(lan: Lan) -> Iterator[str]:
         yield "\t}"
 
 
-def _rules(lan: Lan) -> Iterator[str]:
+def _rules(lan: GuardedLan) -> Iterator[str]:
     yield "udp sport 68 udp dport 67 return"
     yield "udp sport 546 udp dport 547 return"
     drop = f"counter name {lan.bridge}.{REASON} drop"
@@ -116,7 +116,7 @@ def _rules(lan: Lan) -> Iterator[str]:
         yield f"icmpv6 type 136 @th,64,128 {near} ether saddr . @th,64,128 {target} {drop}"
 
 
-def _jumps(lans: Iterable[Lan]) -> list[str]:
+def _jumps(lans: Iterable[GuardedLan]) -> list[str]:
     """By the ports' names: not every kernel tells nft the bridge's."""
     guarded = [lan for lan in lans if lan.ports and lan.leased.bound]
     names = [", ".join(f'"{port}"' for port in lan.ports) for lan in guarded]

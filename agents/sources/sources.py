@@ -8,11 +8,11 @@ from ipaddress import IPv4Network, IPv6Network
 from agents.kernel.lan import bridge_name
 from agents.nft import Nft, NftError
 from agents.sources import machines
-from agents.sources.lan import Lan, Leased
+from agents.sources.lan import GuardedLan, Leased
 from agents.sources.machines import Visit
 from agents.sources.rules import changes, elements_of, ports, ruleset
 from agents.sources.table import Table
-from agents.storage.state import State, StateError
+from agents.storage.state import StateDirectory, StateError
 from controller.wire.delegations import Client
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.moves import Order
@@ -27,10 +27,10 @@ class Sources:
     """One cloudlet's. Until `apply` has been called the kernel's table stays as an agent before has left it. `wake` is
     called when `apply` has something to do."""
 
-    def __init__(self, nft: Nft, state: State, wake: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, nft: Nft, state: StateDirectory, wake: Callable[[], None] = lambda: None) -> None:
         self._table, self._state, self._wake = Table(nft, wake), state, wake
         self._leased: dict[str, Leased] = {}
-        self._lans: dict[str, Lan] = {}
+        self._lans: dict[str, GuardedLan] = {}
         self._visits = machines.read(state)
         self._guarded: Guarded = frozenset()  # as the rules in the kernel have it
 
@@ -137,8 +137,8 @@ class Sources:
             log.error("which addresses %s came with is not kept for a restart: %s", machine, error)
         await self._table.flush()
 
-    def _lan(self, name: str, bridge: str, prefix: IPv4Network, prefix6: IPv6Network | None) -> Lan:
-        lan = Lan(bridge, prefix, prefix6, self._leased[name])
+    def _lan(self, name: str, bridge: str, prefix: IPv4Network, prefix6: IPv6Network | None) -> GuardedLan:
+        lan = GuardedLan(bridge, prefix, prefix6, self._leased[name])
         concerned = set(lan.leased.clients)
         for machine, visit in self._visits.items():
             if visit.endpoint == name:
@@ -147,11 +147,11 @@ class Sources:
             lan.settle(offset)
         return lan
 
-    def _settle(self, lan: Lan, offsets: Iterable[int]) -> None:
+    def _settle(self, lan: GuardedLan, offsets: Iterable[int]) -> None:
         for offset in offsets:
             self._table.note(dict(changes(lan, offset, *lan.settle(offset))))
 
-    def _rearrange(self, lan: Lan, before: tuple[tuple[int, int], ...]) -> None:
+    def _rearrange(self, lan: GuardedLan, before: tuple[tuple[int, int], ...]) -> None:
         if before == lan.leased.ranges:
             return
         old, new = elements_of(lan, before), elements_of(lan, lan.leased.ranges)

@@ -15,7 +15,7 @@ class StateError(Exception):
     """The directory cannot be used. The text names the file."""
 
 
-class State:
+class StateDirectory:
     """Files of one cloudlet below `directory`, which is made if it is not there."""
 
     def __init__(self, directory: Path, cloudlet: str) -> None:

@@ -17,7 +17,7 @@ from controller.api.types import NamePath
 from controller.core import dns
 from controller.core.addresses import address6
 from controller.core.clock import now
-from controller.core.dns import Form, Held, Host
+from controller.core.dns import Form, Host, NamedHost
 from controller.core.refusals import missing
 from controller.db import leases, static_hosts
 from controller.leases.usage import Stock
@@ -91,7 +91,7 @@ async def _records(region: Region, origin: str, form: Form, endpoint: str | None
     yield dns.heading(form, origin)
     names = [endpoint] if endpoint is not None else sorted(region.intent.endpoints)
     for some in (names[start : start + LANS] for start in range(0, len(names), LANS)):
-        lans: dict[str, list[Held]] = {name: [] for name in some}
+        lans: dict[str, list[NamedHost]] = {name: [] for name in some}
         async with region.database.read() as session:
             for lan, host, address in await static_hosts.at_lans(session, some):
                 lans[lan].append(_held(region, lan, host, Host.STATIC, address))
@@ -100,10 +100,10 @@ async def _records(region: Region, origin: str, form: Form, endpoint: str | None
         yield "".join(line for lan in lans.values() for line in dns.records(lan, form, origin))
 
 
-def _held(region: Region, endpoint: str, of: str, host: Host, address: str) -> Held:
+def _held(region: Region, endpoint: str, of: str, host: Host, address: str) -> NamedHost:
     lan = region.intent.endpoints.get(endpoint)
     second = address6(lan.prefix, lan.prefix6, address) if lan is not None else None
-    return Held(of, host, endpoint, (address, second) if second else (address,))
+    return NamedHost(of, host, endpoint, (address, second) if second else (address,))
 
 
 @router.get("/{name}", responses=errors(404), summary="Show how full a LAN is")

@@ -11,7 +11,7 @@ from controller.api.access import Newcomer, Running, prove, shown
 from controller.api.feeds import FOLLOWED, Feed, farewell, feeds
 from controller.api.openapi import errors
 from controller.api.streams import CONTENT
-from controller.core.intent import Cloudlet, State
+from controller.core.intent import Cloudlet, CloudletState
 from controller.core.unavailable import Unavailable
 from controller.identity.tls_peer import TlsPeer
 from controller.region import Region
@@ -56,7 +56,7 @@ async def follow(
 
 
 def _waits(cloudlet: Cloudlet, shown: TlsPeer | None) -> bool:
-    return cloudlet.state is State.PENDING and shown is not None and shown.peer is None
+    return cloudlet.state is CloudletState.PENDING and shown is not None and shown.peer is None
 
 
 async def _documents(

@@ -13,7 +13,7 @@ from controller.api.pages import Page
 from controller.changes.outcomes import ChangeResult
 from controller.core.refusals import missing
 from controller.db import generations as table
-from controller.db.generations import GenerationRow, State
+from controller.db.generations import ChangeState, GenerationRow
 
 router = APIRouter(prefix="/api/v1/changes", tags=["changes"], dependencies=[Operator])
 
@@ -32,7 +32,7 @@ class Change(BaseModel):
     generation: int
     at: datetime
     cause: str
-    state: State
+    state: ChangeState
     confirm_by: datetime | None
     settled_at: datetime | None
 
@@ -74,7 +74,7 @@ def _shown(row: GenerationRow) -> Change:
         generation=row.number,
         at=row.at,
         cause=row.cause,
-        state=State(row.state),
+        state=ChangeState(row.state),
         confirm_by=row.confirm_by,
         settled_at=row.settled_at,
     )

@@ -20,7 +20,7 @@ from controller.changes.outcomes import ChangeResult
 from controller.core import edits, tokens
 from controller.core.clock import now
 from controller.core.intent import Cloudlet as Wanted
-from controller.core.intent import Intent, State
+from controller.core.intent import CloudletState, Intent
 from controller.core.refusals import invalid, missing
 from controller.db import cloudlets as table
 from controller.db import events
@@ -79,7 +79,7 @@ class Cloudlet(BaseModel):
     name: str
     pe: Flavour
     vtep: str
-    state: State
+    state: CloudletState
     approval: bool
     labels: dict[str, str]
     latitude: float | None

@@ -138,7 +138,7 @@ async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> N
     region.runtime.wakeup.ring()
 
 
-def _shown(row: DeviceRow, clients: dict[tuple[str, str], ClientRow], places: dict[str, core.Place]) -> Device:
+def _shown(row: DeviceRow, clients: dict[tuple[str, str], ClientRow], places: dict[str, core.DevicePlace]) -> Device:
     md, vm = clients.get((row.name, "md")), clients.get((row.name, "vm"))
     return Device(
         name=row.name,

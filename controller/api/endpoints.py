@@ -20,7 +20,7 @@ from controller.api.types import Body, Name, NamePath
 from controller.changes.outcomes import ChangeResult
 from controller.core import edits
 from controller.core.addresses import AddressPlan
-from controller.core.consents import State, state
+from controller.core.consents import ConsentState, state
 from controller.core.intent import Endpoint as Wanted
 from controller.core.intent import Intent
 from controller.core.refusals import missing
@@ -65,7 +65,7 @@ class Consent(BaseModel):
     """Whether its tenant has consented to an endpoint: who did, and when that was given or withdrawn last. While the
     state is `waiting` or `withdrawn` the endpoint is held back; `unasked` is one whose tenant need not consent."""
 
-    state: State
+    state: ConsentState
     by: str | None
     at: datetime | None
 

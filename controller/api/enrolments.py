@@ -11,7 +11,7 @@ from controller.api.openapi import errors
 from controller.auth.audit_context import let_in
 from controller.core import edits, tokens
 from controller.core.clock import now
-from controller.core.intent import Intent, State
+from controller.core.intent import CloudletState, Intent
 from controller.core.names import printable
 from controller.core.refusals import missing
 from controller.core.trials import OnTrial
@@ -53,8 +53,8 @@ async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> En
     if body.csr is not None:
         check(body.csr, row.name)  # before the token is used up
     key = fingerprint_of(body.csr) if tls and body.csr is not None else None
-    waits = row.approval and row.state in (State.INVITED, State.PENDING)
-    state = State.PENDING if waits else State.ACTIVE
+    waits = row.approval and row.state in (CloudletState.INVITED, CloudletState.PENDING)
+    state = CloudletState.PENDING if waits else CloudletState.ACTIVE
     credential = body.credential or tokens.new_secret()
     answer = Enrolment(cloudlet=row.name, credential=credential, state="pending" if waits else "active")
     if row.token_used_at is not None:
@@ -65,7 +65,7 @@ async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> En
 
     def edit(intent: Intent) -> Intent:
         present = intent.cloudlets.get(row.name)
-        kept = present.state if present and present.state in (State.ACTIVE, State.DRAINING) else state
+        kept = present.state if present and present.state in (CloudletState.ACTIVE, CloudletState.DRAINING) else state
         return edits.enrol(intent, row.name, kept, tokens.digest(credential), key)
 
     async def also(session: AsyncSession, _intent: Intent) -> None:

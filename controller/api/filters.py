@@ -13,7 +13,7 @@ from controller.api.access import Operator, Running
 from controller.api.names import EndpointFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.core.filters import Difference, filters, told
+from controller.core.filters import FilterDifference, filters, told
 from controller.core.flowspec import FlowSpec
 from controller.core.intent import Intent
 from controller.db import filters as table
@@ -102,7 +102,7 @@ def _counted(report: AccessReport, endpoint: str, family: FlowFamily, nlri: str)
     return next((one for one in report.filters if (one.endpoint, one.family, one.nlri) == wanted), None)
 
 
-def filtered(differences: Iterable[Difference]) -> list[Filtered]:
+def filtered(differences: Iterable[FilterDifference]) -> list[Filtered]:
     """By endpoint, as a plan tells it."""
     told, found = 0, []
     for one in differences:

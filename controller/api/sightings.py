@@ -35,7 +35,7 @@ class Place(BaseModel):
     ]
 
     @classmethod
-    def of(cls, place: sightings.Place) -> "Place":
+    def of(cls, place: sightings.DevicePlace) -> "Place":
         """A place, as it is told."""
         values = {name: getattr(place, name) for name in Place.model_fields}
         return cls(**values | {"turns": round(sightings.turns(place, now()), 2)})

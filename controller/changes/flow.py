@@ -34,7 +34,7 @@ from controller.core.trials import OnTrial, Trial
 from controller.db import events, generations, intents, revisions
 from controller.db import policies as policy_table
 from controller.db.engine import Database, Lock, alone
-from controller.db.generations import GenerationRow, State
+from controller.db.generations import ChangeState, GenerationRow
 from controller.replication.replicas import Replicas
 from controller.routeservers.queue import RulesOnTrial
 from controller.routeservers.sync import RouteServerSync
@@ -230,7 +230,7 @@ class Changes:
             return {server.name: server.confirm(number) for server in self.route_servers}
         async with self._turn:
             async with self._changing() as session:
-                await generations.settle(session, number, State.CONFIRMED)
+                await generations.settle(session, number, ChangeState.CONFIRMED)
                 if self.trial and self.trial.generation == number and self.trial.seconds(now()) <= 0:
                     raise conflict(f"the time to confirm change {number} is over; it is being rolled back")
                 if once is not None:
@@ -255,7 +255,7 @@ class Changes:
 
         async def guard(session: AsyncSession) -> None:
             nonlocal rules
-            await generations.settle(session, number, State.ROLLED_BACK)
+            await generations.settle(session, number, ChangeState.ROLLED_BACK)
             rules = (await self.policies.without(session, number)).rules
 
         async def also(session: AsyncSession, intent: Intent) -> None:

@@ -37,7 +37,7 @@ class Title(str):
     __slots__ = ()
 
 
-class State(str):
+class StateWord(str):
     """A state or a sign in a word; `tone` is None for one that is neither good nor bad."""
 
     tone: Tone | None
@@ -72,16 +72,16 @@ def plain(value: object) -> str:
             return Items(", ".join(map(plain, value)))
         case dict():
             return Items(", ".join(f"{key}={plain(value[key])}" for key in value) or NOTHING)
-        case State():
-            return State(visible(value), value.tone)
+        case StateWord():
+            return StateWord(visible(value), value.tone)
         case Prose() | Items():
             return type(value)(visible(value))
     return visible(str(value))
 
 
-def toned(text: str) -> State:
+def toned(text: str) -> StateWord:
     """A state or a sign in its colour: ✓ ✗ · for checks, + - ~ for differences, ! for what is to be looked at."""
-    return State(text, TONES.get(text))
+    return StateWord(text, TONES.get(text))
 
 
 def at(*keys: str) -> Get:

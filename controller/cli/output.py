@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from controller.cli import layout, terminal
-from controller.cli.cells import Get, Row, State, Title, Tone, at, plain
+from controller.cli.cells import Get, Row, StateWord, Title, Tone, at, plain
 from controller.cli.session import session
 from controller.wire.logs import visible
 
@@ -54,7 +54,9 @@ def say(*lines: str) -> None:
 def complain(*lines: str) -> None:
     """Failures, on standard error: the first line with the program's name, others set in or, of a diff, as they are."""
     first, *more = [visible(part) for line in lines or ("",) for part in line.split("\n")]
-    terminal.show([(State(f"{session.program}:", Tone.ALARM), " ", first), *map(terminal.differing, more)], sys.stderr)
+    terminal.show(
+        [(StateWord(f"{session.program}:", Tone.ALARM), " ", first), *map(terminal.differing, more)], sys.stderr
+    )
 
 
 def difference(text: str) -> None:
@@ -65,9 +67,9 @@ def difference(text: str) -> None:
 def located(place: str, kind: str, message: str, line: str | None = None, column: int = 1) -> None:
     """Something about a text, on standard error, as compilers do it: file:line:column, the line, and a caret."""
     tone = Tone.WARNING if kind else Tone.ALARM
-    terminal.show([(Title(place), " ", State(kind, tone), message)], sys.stderr)
+    terminal.show([(Title(place), " ", StateWord(kind, tone), message)], sys.stderr)
     if line is not None:
-        terminal.show([("  ", line), ("  ", " " * (column - 1), State("^", tone))], sys.stderr)
+        terminal.show([("  ", line), ("  ", " " * (column - 1), StateWord("^", tone))], sys.stderr)
 
 
 def done(thing: object, *lines: str) -> None:

@@ -1,6 +1,6 @@
 """Route servers, their BGP sessions and BMP stations, as `weft route servers` shows them."""
 
-from controller.cli.cells import Row, State, Tone, at, prose, state
+from controller.cli.cells import Row, StateWord, Tone, at, prose, state
 from controller.cli.client import Client, path
 from controller.cli.output import emit, rows, table
 from controller.cli.session import session
@@ -45,7 +45,7 @@ def _stations(server: Row) -> list[Row]:
 
 def _session(session: Row) -> list[object]:
     tone = Tone.GOOD if _up(session) else Tone.ALARM
-    return [State(session["state"], tone) if key == "state" else get(session) for key, get in KEYS.items()]
+    return [StateWord(session["state"], tone) if key == "state" else get(session) for key, get in KEYS.items()]
 
 
 def _station(station: Row) -> list[object]:

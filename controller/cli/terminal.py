@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from controller.cli.cells import State, Title, Tone, toned
+from controller.cli.cells import StateWord, Title, Tone, toned
 from controller.cli.session import Color, session
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def differing(line: str) -> list[str]:
     """A line of a unified diff."""
     if line.startswith(("+++", "---", "@@")):
         return [Title(line)]
-    return [State(line, toned(line[:1]).tone)] if line[:1] in ("+", "-") else [line]
+    return [StateWord(line, toned(line[:1]).tone)] if line[:1] in ("+", "-") else [line]
 
 
 def _style(cell: str) -> str:
     if isinstance(cell, Title):
         return "bold"
-    return COLOURS.get(cell.tone, "") if isinstance(cell, State) and cell.tone else ""
+    return COLOURS.get(cell.tone, "") if isinstance(cell, StateWord) and cell.tone else ""

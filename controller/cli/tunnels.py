@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from controller.cli.arguments import Cloudlet
-from controller.cli.cells import Row, State, Tone, at, prose, toned
+from controller.cli.cells import Row, StateWord, Tone, at, prose, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.noun import Noun
@@ -34,7 +34,7 @@ def amount(key: str) -> Callable[[Row], object]:
 def state(row: Row) -> object:
     """In a word; one that is missing for too long is shouted."""
     text = str(row.get("state"))
-    return State(text.upper(), Tone.ALARM) if row.get("alarm") else toned(text)
+    return StateWord(text.upper(), Tone.ALARM) if row.get("alarm") else toned(text)
 
 
 def dropped(row: Row) -> str:

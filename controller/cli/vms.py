@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import NewName, OfCloudlet, OfEndpoint
-from controller.cli.cells import Row, State, Tone, at, toned
+from controller.cli.cells import Row, StateWord, Tone, at, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.failures import WrongUsage
@@ -19,7 +19,7 @@ app = Noun("vm", "VMs: each works for one device, and follows it from cloudlet t
 def _condition(row: Row) -> object:
     """One that nobody has stopped does not look like one that somebody has."""
     said = toned(str(row.get("condition", "-")))
-    return State(f"{said}, by itself", Tone.ALARM) if row.get("ended") else said
+    return StateWord(f"{said}, by itself", Tone.ALARM) if row.get("ended") else said
 
 
 COLUMNS = [

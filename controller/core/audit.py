@@ -26,7 +26,7 @@ SECRETS = frozenset({"token", "secret", "password", "credential", "key"})
 
 
 @dataclass(frozen=True)
-class Entry:
+class AuditEntry:
     """`who` did `method` on `path`, which was answered with `status`. `details` is JSON: what was `asked` (the body),
     and what was `before` and `after`."""
 
@@ -44,7 +44,7 @@ def canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=str)
 
 
-def seal(before: str, entry: Entry) -> str:
+def seal(before: str, entry: AuditEntry) -> str:
     """The entry's seal; `before` is that of the entry before it."""
     at = entry.at.astimezone(UTC).isoformat(timespec="microseconds")
     said = [before, entry.number, at, entry.who, entry.method, entry.path, entry.status, entry.details]
@@ -58,7 +58,7 @@ class Chain:
     number: int = 0
     seal: str = ORIGIN
 
-    def follow(self, entry: Entry, given: str) -> str | None:
+    def follow(self, entry: AuditEntry, given: str) -> str | None:
         """Goes on to the next entry; says what is wrong if it is not the next one, or not as it was sealed."""
         if entry.number != self.number + 1:
             return f"entry {self.number + 1} is missing"

@@ -16,7 +16,7 @@ from controller.core.refusals import conflict, missing
 from controller.core.roles import Caller, Role
 
 
-class State(StrEnum):
+class ConsentState(StrEnum):
     """`unasked`: the tenant, if there is one, has not consented, and need not. Of these, `waiting` and `withdrawn` are
     held back."""
 
@@ -26,13 +26,13 @@ class State(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-def state(intent: Intent, endpoint: str, *, before: bool) -> State:
+def state(intent: Intent, endpoint: str, *, before: bool) -> ConsentState:
     """How it stands with an endpoint. `before`: there was a consent to it once."""
     if intent.endpoints[endpoint].consented_by is not None:
-        return State.GIVEN
+        return ConsentState.GIVEN
     if not intent.held(endpoint):
-        return State.UNASKED
-    return State.WITHDRAWN if before else State.WAITING
+        return ConsentState.UNASKED
+    return ConsentState.WITHDRAWN if before else ConsentState.WAITING
 
 
 def signature(caller: Caller, endpoint: Endpoint) -> str:

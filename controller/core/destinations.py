@@ -1,7 +1,7 @@
 """Where a VM may be moved to, and why it cannot be moved at all. Pure."""
 
 from controller.core.announce_permits import full
-from controller.core.intent import Intent, State
+from controller.core.intent import CloudletState, Intent
 from controller.core.refusals import conflict
 from controller.core.saga import Plan
 from controller.core.tenants import no_place, waiting
@@ -15,7 +15,7 @@ def authorise(intent: Intent, plan: Plan) -> None:
         gone = (plan.source if source is None else plan.destination).endpoint
         raise conflict(f"there is no endpoint {gone!r} any more", "endpoint")
     cloudlet = intent.cloudlets[destination.cloudlet]
-    if cloudlet.state is not State.ACTIVE:
+    if cloudlet.state is not CloudletState.ACTIVE:
         raise conflict(
             f"{destination.name} is not active: its cloudlet {cloudlet.name} is {cloudlet.state}", "endpoint"
         )
@@ -46,7 +46,7 @@ def cut_off(intent: Intent, endpoint: str) -> str | None:
     if intent.pools_of.get(endpoint):
         return None
     cloudlet = intent.cloudlets[intent.endpoints[endpoint].cloudlet]
-    if cloudlet.state is not State.DRAINING:
+    if cloudlet.state is not CloudletState.DRAINING:
         return f"{endpoint} is in no pool, and a VM moves within a pool"
     first = f"approve {cloudlet.name}, have {endpoint} join its pool again, and evacuate before draining"
     return f"{endpoint} is in no pool, because {cloudlet.name} is draining: {first}"

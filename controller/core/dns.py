@@ -39,7 +39,7 @@ class Host(StrEnum):
 
 
 @dataclass(frozen=True)
-class Held:
+class NamedHost:
     """A live lease, or a static host, as DNS sees it. `of` is the device or the static host."""
 
     of: str
@@ -63,9 +63,9 @@ def heading(form: Form, origin: str) -> str:
     return f"; static hosts and leases of the region, to be included in a zone\n$ORIGIN {origin}.\n$TTL {TTL}\n"
 
 
-def records(lan: Iterable[Held], form: Form, origin: str) -> Iterator[str]:
+def records(lan: Iterable[NamedHost], form: Form, origin: str) -> Iterator[str]:
     """The lines of all who have addresses at one LAN, in whatever order they are given."""
-    owners: dict[str, Held] = {}
+    owners: dict[str, NamedHost] = {}
     for held in sorted(lan, key=lambda h: ([*Host].index(h.host), h.of)):
         first = owners.setdefault(held.name, held)
         if first is held:
@@ -75,7 +75,7 @@ def records(lan: Iterable[Held], form: Form, origin: str) -> Iterator[str]:
             yield f"{'#' if form is Form.HOSTS else ';'} {said}\n"
 
 
-def _lines(held: Held, form: Form, origin: str) -> Iterator[str]:
+def _lines(held: NamedHost, form: Form, origin: str) -> Iterator[str]:
     for text in held.addresses:
         address = ip_address(text)
         match form:

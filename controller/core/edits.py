@@ -5,7 +5,7 @@ from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 
 from controller.core.addresses import MIN_MTU6, AddressPlan, PlanError
-from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent, Vcp
 from controller.core.pools import check_join, check_lan
 from controller.core.refusals import conflict, invalid, missing, unknown
 from controller.core.sites import MAX_INDEX, allot
@@ -42,14 +42,14 @@ def add_cloudlet(intent: Intent, cloudlet: Cloudlet, speakers: Iterable[str]) ->
     return intent.with_cloudlet(replace(cloudlet, vtep=str(vtep)))
 
 
-def set_state(intent: Intent, name: str, state: State) -> Intent:
+def set_state(intent: Intent, name: str, state: CloudletState) -> Intent:
     """Moves a cloudlet to another state."""
     if name not in intent.cloudlets:
         raise missing("cloudlet", name, intent.cloudlets)
     return intent.with_cloudlet(replace(intent.cloudlets[name], state=state))
 
 
-def enrol(intent: Intent, name: str, state: State, credential: str, key: str | None) -> Intent:
+def enrol(intent: Intent, name: str, state: CloudletState, credential: str, key: str | None) -> Intent:
     """Moves a cloudlet to another state, with a new credential, and the key that it is bound to, if it is."""
     if name not in intent.cloudlets:
         raise missing("cloudlet", name, intent.cloudlets)
@@ -96,16 +96,16 @@ def describe(
 
 def approve(intent: Intent, name: str) -> Intent:
     """Makes a cloudlet active: one that waits for approval, one whose PE has no agent, or one that was drained."""
-    if name in intent.cloudlets and intent.cloudlets[name].state is State.ACTIVE:
+    if name in intent.cloudlets and intent.cloudlets[name].state is CloudletState.ACTIVE:
         raise conflict(f"{name} is active already")
-    return set_state(intent, name, State.ACTIVE)
+    return set_state(intent, name, CloudletState.ACTIVE)
 
 
 def drain(intent: Intent, name: str) -> Intent:
     """Takes all endpoints of a cloudlet out of every VCP and keeps them out."""
-    if name in intent.cloudlets and intent.cloudlets[name].state not in (State.ACTIVE, State.DRAINING):
+    if name in intent.cloudlets and intent.cloudlets[name].state not in (CloudletState.ACTIVE, CloudletState.DRAINING):
         raise conflict(f"{name} is {intent.cloudlets[name].state}: there is nothing to drain")
-    intent = set_state(intent, name, State.DRAINING)
+    intent = set_state(intent, name, CloudletState.DRAINING)
     for endpoint in intent.endpoints_of.get(name, ()):
         for vcp in intent.pools_of.get(endpoint.name, ()):
             intent = intent.without_member(vcp, endpoint.name)
@@ -133,7 +133,7 @@ def add_endpoint(intent: Intent, endpoint: Endpoint, speakers: Iterable[str], as
     cloudlet = intent.cloudlets[endpoint.cloudlet]
     if intent.is_host(cloudlet):
         raise conflict(f"{cloudlet.name} is the host of a route server, and has no PE", "cloudlet")
-    if cloudlet.state is State.DRAINING:
+    if cloudlet.state is CloudletState.DRAINING:
         raise conflict(f"cloudlet {cloudlet.name} is draining", "cloudlet")
     if refused := no_place(intent.policy, endpoint.tenant, cloudlet):
         raise conflict(refused, "tenant")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from controller.core.affected import concerned
-from controller.core.filters import Difference, differences
+from controller.core.filters import FilterDifference, differences
 from controller.core.intent import Intent
 
 
@@ -19,7 +19,7 @@ class Effects:
     after: Intent
 
     @cached_property
-    def filters(self) -> tuple[Difference, ...]:
+    def filters(self) -> tuple[FilterDifference, ...]:
         """What PEs filter otherwise, by endpoint."""
         return tuple(differences(self.before, self.after))
 

@@ -49,7 +49,7 @@ def of_tunnel(one: str, other: str) -> str:
 
 
 @dataclass
-class Held:
+class HeldEvents:
     """The events of one source that were held back: how many of each kind, and the last text of each."""
 
     since: float
@@ -72,19 +72,19 @@ class EventBudget:
     def __init__(self) -> None:
         self._narrow = RateLimiter(KIND_RATE, KIND_BURST)
         self._wide = RateLimiter(WIDE_RATE, WIDE_BURST)
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, HeldEvents] = {}
 
     def admit(self, source: str, kind: str, text: str, now: float) -> bool:
         """Whether an event may be written at `now`, in seconds of any steady clock; one that may not is counted."""
         buckets = self._wide if kind in WIDE else self._narrow
         if not buckets.take((source, kind), now) and not self._wide.take(source, now):
             return True
-        held = self._held.setdefault(source, Held(now))
+        held = self._held.setdefault(source, HeldEvents(now))
         held.counts[kind] = held.counts.get(kind, 0) + 1
         held.last[kind] = text[:200]
         return False
 
-    def due(self, now: float, *, all_: bool = False) -> Iterator[tuple[str, Held]]:
+    def due(self, now: float, *, all_: bool = False) -> Iterator[tuple[str, HeldEvents]]:
         """Takes out what has been held back for TOLD seconds; with `all_`, whatever there is."""
         for source in [source for source, held in self._held.items() if all_ or now - held.since >= TOLD]:
             yield source, self._held.pop(source)

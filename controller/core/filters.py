@@ -27,7 +27,7 @@ Applied = tuple[tuple[str, tuple[AccessRule, ...]], ...]
 """Pools and those of their rules that are about two endpoints, by the pool's name."""
 
 
-class Block(NamedTuple):
+class TrafficBlock(NamedTuple):
     """Traffic with one fate. Protocol numbers are those of one IP version."""
 
     version: int
@@ -39,7 +39,7 @@ class Block(NamedTuple):
 def filters(intent: Intent, of: Collection[str] | None = None) -> Mapping[str, tuple[FlowSpec, ...]]:
     """Endpoint → what its PE filters of what comes to it out of its tunnels, sorted. Only endpoints that have any, and
     only those `of` which it is asked. Costs work in proportion to the pairs of members of pools that have rules."""
-    blocks: dict[tuple[tuple[int, ...], ...], tuple[Block, ...]] = {}
+    blocks: dict[tuple[tuple[int, ...], ...], tuple[TrafficBlock, ...]] = {}
     specs: dict[str, list[FlowSpec]] = {}
     for (source, destination), pools in _pairs(intent, intent.endpoints if of is None else of).items():
         same = tuple(tuple(map(id, rules)) for _, rules in pools)
@@ -51,7 +51,7 @@ def filters(intent: Intent, of: Collection[str] | None = None) -> Mapping[str, t
 
 
 @dataclass(frozen=True)
-class Difference:
+class FilterDifference:
     """What an endpoint's PE ceases to filter and what it begins to."""
 
     endpoint: str
@@ -59,7 +59,7 @@ class Difference:
     new: tuple[FlowSpec, ...]
 
 
-def differences(before: Intent, after: Intent) -> Iterator[Difference]:
+def differences(before: Intent, after: Intent) -> Iterator[FilterDifference]:
     """By endpoint. Costs work in proportion to the pools with rules whose members or rules changed."""
     of: set[str] = set()
     for name in before.vcps.keys() | after.vcps.keys():
@@ -71,7 +71,7 @@ def differences(before: Intent, after: Intent) -> Iterator[Difference]:
         had, has = old.get(endpoint, ()), new.get(endpoint, ())
         if had != has:
             kept = set(had) & set(has)
-            yield Difference(
+            yield FilterDifference(
                 endpoint,
                 tuple(spec for spec in had if spec not in kept),
                 tuple(spec for spec in has if spec not in kept),
@@ -134,7 +134,7 @@ def _pairs(intent: Intent, destinations: Collection[str]) -> Mapping[tuple[str, 
     return pairs
 
 
-def _blocks(pools: Applied) -> Iterator[Block]:
+def _blocks(pools: Applied) -> Iterator[TrafficBlock]:
     """Every protocol and port between two endpoints that is not just accepted, once."""
     fates: dict[str, dict[tuple[str, ...], list[Ports]]] = {}
     for protocol, ports in classes(rule for _, rules in pools for rule in rules):
@@ -153,14 +153,14 @@ def _blocks(pools: Applied) -> Iterator[Block]:
             kept = () if together == (ALL_PORTS,) else together
             for version in (4, 6):
                 for numbers, some in product(_chunks(_numbers(chosen, version)), _chunks(kept)):
-                    yield Block(version, numbers, some, fate)
+                    yield TrafficBlock(version, numbers, some, fate)
 
 
 def _chunks(ranges: Ranges) -> list[Ranges]:
     return [ranges[i : i + MOST_RANGES] for i in range(0, len(ranges), MOST_RANGES)] or [()]
 
 
-def _specs(source: Endpoint, destination: Endpoint, blocks: Iterable[Block]) -> Iterator[FlowSpec]:
+def _specs(source: Endpoint, destination: Endpoint, blocks: Iterable[TrafficBlock]) -> Iterator[FlowSpec]:
     for version, protocols, ports, fate in blocks:
         of, to = (source.prefix, destination.prefix) if version == 4 else (source.prefix6, destination.prefix6)
         if of is not None and to is not None:

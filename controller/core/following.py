@@ -9,7 +9,7 @@ from itertools import chain
 from controller.core import edits
 from controller.core.affected import turned
 from controller.core.families import Family, Split
-from controller.core.intent import Cloudlet, Intent, State, Vcp
+from controller.core.intent import Cloudlet, CloudletState, Intent, Vcp
 from controller.core.membership import Absent, Settled, unfit
 from controller.core.persistent_map import changed
 from controller.core.policy.model import PolicyVcp
@@ -91,7 +91,7 @@ def concerned(old: Intent, new: Intent) -> Iterator[str]:
 
 
 def _asked(cloudlet: Cloudlet) -> tuple[object, ...]:
-    return cloudlet.state is State.ACTIVE, cloudlet.labels, cloudlet.latitude, cloudlet.longitude
+    return cloudlet.state is CloudletState.ACTIVE, cloudlet.labels, cloudlet.latitude, cloudlet.longitude
 
 
 def _position(intent: Intent, endpoint: str) -> tuple[float | None, float | None]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from controller.core import lookups
-from controller.core.inventory import Berth, Cloudlet, Endpoint, State, Vcp
+from controller.core.inventory import Berth, Cloudlet, CloudletState, Endpoint, Vcp
 from controller.core.lookups import LOOKUPS
 from controller.core.occupied import Lans, Vteps
 from controller.core.persistent_map import PersistentMap, changed
@@ -20,7 +20,7 @@ from controller.core.proximity.grid import Grid
 from controller.core.sites import Sites
 from controller.wire.flavours import Flavour
 
-__all__ = ["Berth", "Cloudlet", "Endpoint", "Intent", "State", "Vcp"]
+__all__ = ["Berth", "Cloudlet", "CloudletState", "Endpoint", "Intent", "Vcp"]
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from controller.core.addresses import AddressPlan
-from controller.core.proximity.geodesic import Place
+from controller.core.proximity.geodesic import Position
 from controller.wire.flavours import Flavour
 
 
-class State(StrEnum):
+class CloudletState(StrEnum):
     """A cloudlet's life: invited → (pending →) active → draining → gone."""
 
     INVITED = "invited"
@@ -28,7 +28,7 @@ class Cloudlet:
     name: str
     pe: Flavour
     vtep: str
-    state: State = State.INVITED
+    state: CloudletState = CloudletState.INVITED
     credential: str | None = None
     version: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -38,16 +38,16 @@ class Cloudlet:
     key: str | None = None
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> Position | None:
         """Where it is, if somebody said."""
         if self.latitude is None or self.longitude is None:
             return None
-        return Place(self.latitude, self.longitude)
+        return Position(self.latitude, self.longitude)
 
     @property
     def speaks(self) -> bool:
         """Whether it takes part: route servers accept a BGP session from its PE, if it has one (`Intent.has_pe`)."""
-        return self.state in (State.ACTIVE, State.DRAINING) and not self.revoked
+        return self.state in (CloudletState.ACTIVE, CloudletState.DRAINING) and not self.revoked
 
     @property
     def enrolled(self) -> bool:

@@ -12,7 +12,7 @@ _NOTHING = LanPlan()
 
 
 @dataclass(frozen=True, order=True)
-class Held:
+class HeldLease:
     """A lease: `kind` is md or vm."""
 
     endpoint: str
@@ -25,7 +25,7 @@ class Held:
 class Hit:
     """A lease that another plan would not give, and why."""
 
-    lease: Held
+    lease: HeldLease
     why: str
 
 
@@ -39,10 +39,10 @@ def touched(before: Addresses, after: Addresses) -> list[str]:
     )
 
 
-def hits(before: Addresses, after: Addresses, leases: Iterable[Held]) -> list[Hit]:
+def hits(before: Addresses, after: Addresses, leases: Iterable[HeldLease]) -> list[Hit]:
     """Leases that hold what `after` does not give to their device any more, or never did and `before` did not say.
     Costs work in proportion to the leases, to what is new at their LANs, and to what is found."""
-    at_lan: dict[str, list[Held]] = {}
+    at_lan: dict[str, list[HeldLease]] = {}
     for lease in leases:
         at_lan.setdefault(lease.endpoint, []).append(lease)
     return sorted(
@@ -52,7 +52,7 @@ def hits(before: Addresses, after: Addresses, leases: Iterable[Held]) -> list[Hi
     )
 
 
-def _at_lan(was: LanPlan, will: LanPlan, held: Iterable[Held]) -> Iterator[Hit]:
+def _at_lan(was: LanPlan, will: LanPlan, held: Iterable[HeldLease]) -> Iterator[Hit]:
     """What `will` says and `was` did not; each address is read once."""
     numbered = sorted((int(ip_address(lease.address)), lease) for lease in held)
     for first, last in set(will.exclusions) - set(was.exclusions):
@@ -75,5 +75,5 @@ def _at_lan(was: LanPlan, will: LanPlan, held: Iterable[Held]) -> Iterator[Hit]:
             yield Hit(lease, f"{said}, and keeps what it has until no lease on its pair is left")
 
 
-def _number(numbered: tuple[int, Held]) -> int:
+def _number(numbered: tuple[int, HeldLease]) -> int:
     return numbered[0]

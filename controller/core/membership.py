@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from controller.core import edits
 from controller.core.consents import without_held
 from controller.core.families import Family, Split
-from controller.core.intent import Intent, State, Vcp
+from controller.core.intent import CloudletState, Intent, Vcp
 from controller.core.persistent_map import PersistentMap
 from controller.core.policy.model import PolicyVcp
 from controller.core.pool_conflicts import clashing
@@ -130,7 +130,7 @@ def unfit(intent: Intent, pool: Vcp, endpoint: str, *, named: bool) -> Absent | 
         return Absent(pool.name, endpoint, refused)
     if intent.held(endpoint):
         return Absent(pool.name, endpoint, waiting(found), waits=True)
-    if cloudlet.state is not State.ACTIVE:
+    if cloudlet.state is not CloudletState.ACTIVE:
         return Absent(pool.name, endpoint, f"its cloudlet {cloudlet.name} is {cloudlet.state}", waits=True)
     return None
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from controller.core.intent import Cloudlet, Intent, State
+from controller.core.intent import Cloudlet, CloudletState, Intent
 from controller.core.persistent_map import changed
 from controller.core.policy.model import Neighbours
 from controller.core.proximity.reach import near, reach
@@ -53,7 +53,7 @@ def candidates(intent: Intent, cloudlet: str) -> Candidates:
     """Whom a cloudlet probes, by name: those it shares a pool with, and those that are near. Only active ones probe and
     are probed; who probes somebody is probed by them too. Costs work in proportion to those found."""
     policy, own = intent.policy.neighbours, intent.cloudlets[cloudlet]
-    probes = own.state is State.ACTIVE and not intent.is_host(own)
+    probes = own.state is CloudletState.ACTIVE and not intent.is_host(own)
     names = sorted(set(_candidates(intent, cloudlet)) - {cloudlet}) if probes else []
     found = (intent.cloudlets[name] for name in names)
     return Candidates(
@@ -63,7 +63,9 @@ def candidates(intent: Intent, cloudlet: str) -> Candidates:
         report_seconds=report_seconds(policy),
         echoes=policy.echoes,
         candidates=[
-            Candidate(cloudlet=c.name, vtep=c.vtep) for c in found if c.state is State.ACTIVE and not intent.is_host(c)
+            Candidate(cloudlet=c.name, vtep=c.vtep)
+            for c in found
+            if c.state is CloudletState.ACTIVE and not intent.is_host(c)
         ],
     )
 
@@ -106,4 +108,4 @@ def _changed(old: Intent, new: Intent) -> Iterator[str]:
 
 
 def _presence(cloudlet: Cloudlet) -> tuple[object, ...]:
-    return cloudlet.state is State.ACTIVE, cloudlet.vtep, cloudlet.place
+    return cloudlet.state is CloudletState.ACTIVE, cloudlet.vtep, cloudlet.place

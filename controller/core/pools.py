@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import product
 
 from controller.core.addresses import Network
-from controller.core.intent import Endpoint, Intent, State
+from controller.core.intent import CloudletState, Endpoint, Intent
 from controller.core.occupied import network as network
 from controller.core.refusals import conflict, missing, unknown
 from controller.core.tenants import no_pool, waiting
@@ -23,7 +23,7 @@ def check_join(intent: Intent, vcp: str, endpoint: str) -> None:
     if endpoint in pool.members:
         raise conflict(f"{endpoint} is a member of {vcp} already", "endpoint")
     cloudlet = intent.cloudlets[joining.cloudlet]
-    if cloudlet.state is not State.ACTIVE:
+    if cloudlet.state is not CloudletState.ACTIVE:
         raise conflict(f"{endpoint} is not active: its cloudlet {cloudlet.name} is {cloudlet.state}", "endpoint")
     if cloudlet.pe is not pool.flavour:
         raise conflict(f"{vcp} is a pool of {pool.flavour} endpoints, and {endpoint} is {cloudlet.pe}", "endpoint")

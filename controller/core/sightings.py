@@ -22,7 +22,7 @@ MOST = 10.0
 
 
 @dataclass(frozen=True)
-class Place:
+class DevicePlace:
     """A device is taken to be at `endpoint` since `since` (None: nowhere yet). It was last seen at `seen_endpoint`,
     there without a break since `seen_since`, the last time at `at`, by `how`. `turns` are as of `turned_at`."""
 
@@ -41,10 +41,10 @@ class Place:
         return self.endpoint == self.seen_endpoint
 
 
-def see(place: Place | None, endpoint: str, at: datetime, how: How) -> Place:
+def see(place: DevicePlace | None, endpoint: str, at: datetime, how: How) -> DevicePlace:
     """The place after it was seen at `endpoint` at that time."""
     if place is None:
-        return Place(endpoint, seen_since=at, at=at, how=how, turned_at=at)
+        return DevicePlace(endpoint, seen_since=at, at=at, how=how, turned_at=at)
     if endpoint == place.seen_endpoint:
         return replace(place, at=at, how=how) if at > place.at else place
     if (at, endpoint) > (place.at, place.seen_endpoint):
@@ -59,7 +59,7 @@ def hold(turns: float, settle_seconds: float) -> float:
     return float(settle_seconds + (2.0 ** max(0.0, turns - 1) - 1))
 
 
-def settles_at(place: Place, settle_seconds: float) -> datetime:
+def settles_at(place: DevicePlace, settle_seconds: float) -> datetime:
     """When it is taken to be where it was last seen, if nothing else is seen until then: while it stays, turns are
     forgotten."""
     enough = hold(turns(place, place.seen_since), settle_seconds)
@@ -73,15 +73,15 @@ def settles_at(place: Place, settle_seconds: float) -> datetime:
     return place.seen_since + timedelta(seconds=most)
 
 
-def settle(place: Place, at: datetime) -> Place:
+def settle(place: DevicePlace, at: datetime) -> DevicePlace:
     """It is taken to be where it was last seen."""
     return replace(place, endpoint=place.seen_endpoint, since=at)
 
 
-def turns(place: Place, at: datetime) -> float:
+def turns(place: DevicePlace, at: datetime) -> float:
     """What is not forgotten of its turns at that time."""
     return float(place.turns * 0.5 ** (max(0.0, (at - place.turned_at).total_seconds()) / CALM))
 
 
-def _turned(place: Place, more: int, at: datetime) -> Place:
+def _turned(place: DevicePlace, more: int, at: datetime) -> DevicePlace:
     return replace(place, turns=min(MOST, turns(place, at) + more), turned_at=max(at, place.turned_at))

@@ -7,7 +7,7 @@ from sqlalchemy import String, Text, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.core.audit import ORIGIN, Entry, seal
+from controller.core.audit import ORIGIN, AuditEntry, seal
 from controller.core.clock import now
 from controller.db.base import NUMBER, Base, Time
 from controller.db.engine import Lock, alone
@@ -31,9 +31,9 @@ class AuditRow(Base):
     seal: Mapped[str] = mapped_column(String(64))
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> AuditEntry:
         """What it says."""
-        return Entry(self.number, self.at, self.who, self.method, self.path, self.status, self.details)
+        return AuditEntry(self.number, self.at, self.who, self.method, self.path, self.status, self.details)
 
 
 async def add(session: AsyncSession, who: str, method: str, path: str, status: int, details: str) -> None:
@@ -43,7 +43,7 @@ async def add(session: AsyncSession, who: str, method: str, path: str, status: i
     query = select(AuditRow.number, AuditRow.seal).order_by(AuditRow.number.desc()).limit(1)
     head = (await session.execute(query)).first()
     number, before = (head.number, head.seal) if head else (0, ORIGIN)
-    entry = Entry(number + 1, now(), who[:100], method[:20], path[:1000], status, details)
+    entry = AuditEntry(number + 1, now(), who[:100], method[:20], path[:1000], status, details)
     session.add(AuditRow(**vars(entry), seal=seal(before, entry)))
 
 

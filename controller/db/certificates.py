@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from controller.core.clock import now
 from controller.db.base import NAME, NUMBER, Base, Time
 from controller.trust.authority import Issued, Reason, Revoked
-from controller.trust.ceremony import Held
+from controller.trust.ceremony import CertificateInUse
 
 KEPT = timedelta(days=7)
 """How long a certificate is remembered after it has expired."""
@@ -60,12 +60,12 @@ async def page(
     return list(await session.scalars(query))
 
 
-async def in_use(session: AsyncSession, issuer: str, at: datetime) -> list[Held]:
+async def in_use(session: AsyncSession, issuer: str, at: datetime) -> list[CertificateInUse]:
     """Those that are good and from that key, or of which it is not known."""
     query = select(CertificateRow).where(CertificateRow.revoked_at.is_(None), CertificateRow.not_after > at)
     rows = list(await session.scalars(query.order_by(CertificateRow.cloudlet, CertificateRow.id)))
     since = {row.cloudlet for row in rows if row.issuer not in (None, issuer)}
-    return [Held(row.cloudlet, row.cloudlet in since) for row in rows if row.issuer in (None, issuer)]
+    return [CertificateInUse(row.cloudlet, row.cloudlet in since) for row in rows if row.issuer in (None, issuer)]
 
 
 async def good(session: AsyncSession, cloudlet: str, at: datetime) -> list[CertificateRow]:

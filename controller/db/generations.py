@@ -17,7 +17,7 @@ KEPT = 10_000
 """How many of the latest rows are kept."""
 
 
-class State(StrEnum):
+class ChangeState(StrEnum):
     """What became of a change. `made`: it was there to stay from the beginning."""
 
     MADE = "made"
@@ -37,7 +37,7 @@ class GenerationRow(Base):
     at: Mapped[datetime] = mapped_column(Time, default=now)
     cause: Mapped[str] = mapped_column(String(400))
     fabric: Mapped[str] = mapped_column(String(64))
-    state: Mapped[str] = mapped_column(String(16), default=State.MADE.value)
+    state: Mapped[str] = mapped_column(String(16), default=ChangeState.MADE.value)
     confirm_by: Mapped[datetime | None] = mapped_column(Time)
     settled_at: Mapped[datetime | None] = mapped_column(Time)
     fallback: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
@@ -69,29 +69,29 @@ async def page(session: AsyncSession, before: int | None, limit: int) -> list[Ge
 
 def begin(row: GenerationRow, trial: Trial) -> None:
     """Puts a generation on trial."""
-    row.state, row.confirm_by, row.fallback = State.ON_TRIAL.value, trial.confirm_by, document(trial)
+    row.state, row.confirm_by, row.fallback = ChangeState.ON_TRIAL.value, trial.confirm_by, document(trial)
 
 
 async def on_trial(session: AsyncSession) -> Trial | None:
     """What is on trial: the latest generation, or nothing."""
     row = await current(session)
-    if row is None or row.state != State.ON_TRIAL or row.confirm_by is None or row.fallback is None:
+    if row is None or row.state != ChangeState.ON_TRIAL or row.confirm_by is None or row.fallback is None:
         return None
     return of_document(row.number, row.confirm_by, row.fallback)
 
 
-async def settle(session: AsyncSession, number: int, state: State) -> None:
+async def settle(session: AsyncSession, number: int, state: ChangeState) -> None:
     """Ends a trial. Raises Refused for a change that is not on trial, or not any more."""
     row = await get(session, number)
     if row is None:
         raise missing("change", str(number))
     settled = f" at {row.settled_at:%Y-%m-%dT%H:%M:%SZ}" if row.settled_at else ""
     match row.state:
-        case State.ON_TRIAL:
+        case ChangeState.ON_TRIAL:
             row.state, row.settled_at, row.fallback = state.value, now(), None
-        case State.CONFIRMED:
+        case ChangeState.CONFIRMED:
             raise conflict(f"change {number} was confirmed already{settled}")
-        case State.ROLLED_BACK:
+        case ChangeState.ROLLED_BACK:
             raise conflict(f"change {number} was rolled back{settled}; it would have to be made again")
         case _:
             raise conflict(f"change {number} was never on trial: it is there to stay")

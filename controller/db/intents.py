@@ -11,7 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from controller.core.changed_names import ChangedNames
 from controller.core.clock import now
-from controller.core.intent import Berth, Cloudlet, Endpoint, Intent, State, Vcp
+from controller.core.intent import Berth, Cloudlet, CloudletState, Endpoint, Intent, Vcp
 from controller.core.persistent_map import PersistentMap, changed
 from controller.db import announce_permits, families, generations
 from controller.db.base import Base
@@ -58,7 +58,7 @@ Names = frozenset[str] | None
 
 async def _cloudlets(session: AsyncSession, names: Names) -> dict[str, Cloudlet]:
     rows = await _rows(session, _columns(CloudletRow, Cloudlet), CloudletRow.name, names)
-    return {c.name: Cloudlet(**c._asdict() | {"pe": Flavour(c.pe), "state": State(c.state)}) for c in rows}
+    return {c.name: Cloudlet(**c._asdict() | {"pe": Flavour(c.pe), "state": CloudletState(c.state)}) for c in rows}
 
 
 async def _endpoints(session: AsyncSession, names: Names) -> dict[str, Endpoint]:

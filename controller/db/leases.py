@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from controller.core.disconnects import Apart
-from controller.core.lease_hits import Held
+from controller.core.lease_hits import HeldLease
 from controller.db.base import NAME, NUMBER, Base, Time
 from controller.db.engine import insert
 
@@ -141,13 +141,13 @@ async def apart(session: AsyncSession, endpoints: Iterable[str], at: datetime) -
     return found
 
 
-async def held(session: AsyncSession, endpoints: Iterable[str], at: datetime) -> list[Held]:
+async def held(session: AsyncSession, endpoints: Iterable[str], at: datetime) -> list[HeldLease]:
     """All leases at these endpoints."""
-    found: list[Held] = []
+    found: list[HeldLease] = []
     columns = select(LeaseRow.endpoint, LeaseRow.device, LeaseRow.kind, LeaseRow.address)
     for some in _some(endpoints):
         rows = await session.execute(columns.where(LeaseRow.endpoint.in_(some), LeaseRow.expires_at > at))
-        found += [Held(*row) for row in rows]
+        found += [HeldLease(*row) for row in rows]
     return found
 
 

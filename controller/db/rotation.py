@@ -10,12 +10,12 @@ from controller.core.unavailable import Unavailable
 from controller.db import certificates
 from controller.db.engine import Database
 from controller.db.schema import head
-from controller.trust.ceremony import Held, NotMade
+from controller.trust.ceremony import CertificateInUse, NotMade
 
 _UNASKED = "whether certificates of the authority of before are in use cannot be told"
 
 
-async def in_use(url: str, issuer: str) -> Sequence[Held]:
+async def in_use(url: str, issuer: str) -> Sequence[CertificateInUse]:
     """Those from the key `issuer`, by the controller's database; those of which that is not known, since an earlier
     release issued them, count. Raises NotMade if it cannot be asked."""
     database = Database(url)

@@ -8,7 +8,7 @@ from sqlalchemy import ForeignKey, String, and_, exists, insert, select, tuple_,
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.core.sightings import Place
+from controller.core.sightings import DevicePlace
 from controller.db.base import NAME, Base, Time
 from controller.db.devices import ClientRow
 from controller.db.leases import LeaseRow
@@ -37,12 +37,12 @@ class SightingRow(Base):
     turned_at: Mapped[datetime] = mapped_column(Time)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> DevicePlace:
         """As decisions are made on it."""
-        return Place(**{field.name: getattr(self, field.name) for field in fields(Place)})
+        return DevicePlace(**{field.name: getattr(self, field.name) for field in fields(DevicePlace)})
 
 
-async def places(session: AsyncSession, devices: Collection[str], *, lock: bool = False) -> dict[str, Place]:
+async def places(session: AsyncSession, devices: Collection[str], *, lock: bool = False) -> dict[str, DevicePlace]:
     """Where these devices are, as far as they were seen. `lock`: nobody else sees them elsewhere before the transaction
     ends."""
     query = select(SightingRow).where(SightingRow.device.in_(devices)).order_by(SightingRow.device)
@@ -50,7 +50,7 @@ async def places(session: AsyncSession, devices: Collection[str], *, lock: bool 
     return {row.device: row.place for row in rows}
 
 
-async def save(session: AsyncSession, before: Collection[str], after: Mapping[str, Place]) -> None:
+async def save(session: AsyncSession, before: Collection[str], after: Mapping[str, DevicePlace]) -> None:
     """Writes places; `before` are the devices that have one. IntegrityError: somebody else was quicker."""
     added = [{"device": name, **asdict(place)} for name, place in after.items() if name not in before]
     if added:
@@ -75,7 +75,7 @@ async def leased(
     }
 
 
-async def unsettled(session: AsyncSession, at: datetime) -> list[tuple[str, Place, str | None]]:
+async def unsettled(session: AsyncSession, at: datetime) -> list[tuple[str, DevicePlace, str | None]]:
     """Devices that hold a lease where they were last seen and are not taken to be there yet: name, place, and the LAN
     of the VM, if there is one."""
     held = exists().where(
@@ -89,7 +89,7 @@ async def unsettled(session: AsyncSession, at: datetime) -> list[tuple[str, Plac
     return [(row.device, row.place, vm) for row, vm in await session.execute(query.where(moved, held))]
 
 
-async def settle(session: AsyncSession, device: str, place: Place, at: datetime) -> bool:
+async def settle(session: AsyncSession, device: str, place: DevicePlace, at: datetime) -> bool:
     """It is taken to be where it was last seen, from `at` on; False if it was seen elsewhere meanwhile, or somebody
     else has said so."""
     same = (

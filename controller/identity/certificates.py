@@ -12,7 +12,7 @@ from controller.changes.flow import Changes
 from controller.core import edits
 from controller.core.clock import now
 from controller.core.event_budget import of_cloudlet
-from controller.core.intent import Cloudlet, Intent, State
+from controller.core.intent import Cloudlet, CloudletState, Intent
 from controller.core.refusals import conflict, invalid, missing
 from controller.db import audit, cloudlets, events
 from controller.db import certificates as table
@@ -85,7 +85,7 @@ class Certificates:
             row = await cloudlets.get(session, cloudlet.name, lock=True)  # nobody revokes it meanwhile
             if row is None or row.credential != cloudlet.credential or row.vtep != cloudlet.vtep:
                 raise conflict(f"{cloudlet.name} was changed meanwhile")
-            if row.state not in (State.ACTIVE, State.DRAINING):
+            if row.state not in (CloudletState.ACTIVE, CloudletState.DRAINING):
                 raise conflict(f"{cloudlet.name} is {row.state}: it gets a certificate when it is approved")
             if shown is not None and shown.peer is None and await self._had(session, row, cloudlet):
                 raise conflict(f"{cloudlet.name} had a certificate: another one is given to who shows it")

@@ -11,7 +11,7 @@ from controller.core.destinations import authorise, cut_off
 from controller.core.drains import Drain, Leaver, Link, plan
 from controller.core.intent import Endpoint, Intent
 from controller.core.refusals import Refused, missing
-from controller.core.saga import Place, Plan
+from controller.core.saga import MoveEnd, Plan
 from controller.db import vms
 from controller.db.bandwidths import BandwidthRow
 from controller.db.engine import Database
@@ -85,7 +85,7 @@ def _decide(
 
 def _obstacle(intent: Intent, here: Endpoint, there: Endpoint, row: VmRow) -> str | None:
     """Why the VM may not go there."""
-    ends = (Place(e.cloudlet, e.name, intent.cloudlets[e.cloudlet].vtep) for e in (here, there))
+    ends = (MoveEnd(e.cloudlet, e.name, intent.cloudlets[e.cloudlet].vtep) for e in (here, there))
     source, destination = ends
     try:
         authorise(intent, Plan("", row.made_of, row.device, source, destination, row.address or ""))

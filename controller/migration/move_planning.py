@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.core.destinations import authorise
 from controller.core.intent import Intent
 from controller.core.refusals import conflict, unknown
-from controller.core.saga import Place, Plan
+from controller.core.saga import MoveEnd, Plan
 from controller.db import moves
 from controller.db.moves import MoveRow
 from controller.db.vms import VmRow
@@ -65,6 +65,6 @@ def owed_by(row: MoveRow) -> set[str]:
     return {row.source if task.side == "source" else row.destination for task in row.kept.tasks}
 
 
-def _place(intent: Intent, endpoint: str) -> Place:
+def _place(intent: Intent, endpoint: str) -> MoveEnd:
     cloudlet = intent.cloudlets[intent.endpoints[endpoint].cloudlet]
-    return Place(cloudlet.name, endpoint, cloudlet.vtep)
+    return MoveEnd(cloudlet.name, endpoint, cloudlet.vtep)

@@ -21,7 +21,7 @@ from controller.core.intent import Intent
 from controller.core.names import printable
 from controller.core.refusals import invalid
 from controller.core.sighting_evidence import Lease, Witnesses, Worth, follows
-from controller.core.sightings import Place, see, settles_at
+from controller.core.sightings import DevicePlace, see, settles_at
 from controller.db import events
 from controller.db import sightings as table
 from controller.db.engine import Database
@@ -227,7 +227,7 @@ class Sightings:
 _PATIENCE = timedelta(seconds=PATIENCE)
 
 
-def _after(before: dict[str, Place], evidence: Iterable[Evidence]) -> dict[str, Place]:
+def _after(before: dict[str, DevicePlace], evidence: Iterable[Evidence]) -> dict[str, DevicePlace]:
     """The places that change, oldest evidence first."""
     after = dict(before)
     for one in sorted(evidence, key=lambda one: (one.at, one.endpoint)):
@@ -235,7 +235,7 @@ def _after(before: dict[str, Place], evidence: Iterable[Evidence]) -> dict[str, 
     return {device: place for device, place in after.items() if before.get(device) != place}
 
 
-async def _note(session: AsyncSession, device: str, place: Place, at: datetime) -> None:
+async def _note(session: AsyncSession, device: str, place: DevicePlace, at: datetime) -> None:
     was = f", no longer at {place.endpoint}" if place.endpoint else ""
     text = f"{device} is at {place.seen_endpoint}{was}"
     seconds = round((at - place.seen_since).total_seconds(), 3)

@@ -8,7 +8,7 @@ from controller.core.restored import claim
 from controller.replication.leadership import Leadership
 from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, Unreachable
 from controller.routeservers.precedence import Precedence
-from controller.routeservers.route_server import Held, RouteServer, ahead
+from controller.routeservers.route_server import RouteServer, SendingHeld, ahead
 from controller.runtime.event_log import EventLog
 from controller.wire.rulesets import RuleSet
 
@@ -48,7 +48,7 @@ class CatchUp:
                 continue
             await self._precedence.see(server.name, found.generation)
             if held := await self._precedence.settle():
-                raise Held(f"not confirmed: {held}")
+                raise SendingHeld(f"not confirmed: {held}")
             if await self._confirm(found):
                 return found.generation
 
@@ -71,11 +71,11 @@ class CatchUp:
         """Raises Held if what was found there is to stay for now."""
         name, is_ahead, trial = self._server.name, ahead(found, wanted), status.get("confirm_by")
         if is_ahead and trial and status.get("fallback") == wanted.generation:
-            raise Held(f"generation {found.generation} is on trial there until {trial}")
+            raise SendingHeld(f"generation {found.generation} is on trial there until {trial}")
         contested = self._precedence.contested(name) or (is_ahead and not trial)
         await self._precedence.see(name, found.generation, claim(name, found, wanted) if contested else "")
         if held := await self._precedence.settle():
-            raise Held(held)
+            raise SendingHeld(held)
 
     async def _overtake(self, generation: int) -> None:
         """The database goes on above the generation that the server has."""

@@ -3,7 +3,7 @@
 import asyncio
 
 from controller.routeservers.precedence import Precedence
-from controller.routeservers.route_server import Held, RouteServer
+from controller.routeservers.route_server import RouteServer, SendingHeld
 
 GRACE = 0.25
 """Seconds in which a change that another replica has made comes to a route server, or will not come from there."""
@@ -24,9 +24,9 @@ async def observe(server: RouteServer, precedence: Precedence) -> int:
             break
         await asyncio.sleep(GRACE / LOOKS)
     else:
-        raise Held(behind(found.generation))
+        raise SendingHeld(behind(found.generation))
     if held := await precedence.held():
-        raise Held(held)
+        raise SendingHeld(held)
     return found.generation
 
 

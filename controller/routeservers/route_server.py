@@ -24,7 +24,7 @@ class RuleSource(Protocol):
         """Make a generation greater than `above`, in which every desired state is new."""
 
 
-class Held(Exception):  # noqa: N818 - a condition that passes
+class SendingHeld(Exception):  # noqa: N818 - a condition that passes
     """Nothing is to be sent to the route server now; the message says why."""
 
 

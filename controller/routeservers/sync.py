@@ -24,7 +24,7 @@ from controller.routeservers.in_step import HandedOver, InStep
 from controller.routeservers.observation import observe
 from controller.routeservers.precedence import Precedence
 from controller.routeservers.queue import Queue, RulesOnTrial
-from controller.routeservers.route_server import Held, RouteServer, RuleSource
+from controller.routeservers.route_server import RouteServer, RuleSource, SendingHeld
 from controller.runtime.event_log import EventLog
 from controller.wire.rulesets import Change, Receipt
 
@@ -116,7 +116,7 @@ class RouteServerSync:
                     return SyncState.AWAY
         except HandedOver:
             return self._begin()
-        except (Unreachable, Held) as error:
+        except (Unreachable, SendingHeld) as error:
             return self._leave(str(error))
         except Unavailable as error:
             return self._leave(f"the database cannot say what is right: {error}")

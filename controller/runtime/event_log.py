@@ -36,7 +36,7 @@ class ServerEvent:
 
 
 @dataclass(frozen=True)
-class Entry:
+class PendingEvent:
     """`origin` is set for a route server's event: its name, its start, and the event's number there. `source`: who
     outside of the controller caused it."""
 
@@ -53,20 +53,20 @@ class EventLog:
 
     def __init__(self, database: Database, wakeup: Wakeup) -> None:
         self._database, self.wakeup = database, wakeup
-        self._queue: asyncio.Queue[Entry] = asyncio.Queue(WAITING)
-        self._batch: list[Entry] = []
+        self._queue: asyncio.Queue[PendingEvent] = asyncio.Queue(WAITING)
+        self._batch: list[PendingEvent] = []
         self.dropped = 0
 
     def note(self, type: str, subject: str, text: str, /, *, caused_by: str | None = None, **data: Any) -> None:
         """Writes an event down soon. `caused_by`: see `db/events.py: add`."""
-        self._admit(Entry(type, subject, text, data, source=caused_by))
+        self._admit(PendingEvent(type, subject, text, data, source=caused_by))
 
     def tell_held(self, *, leading: bool, all_: bool = False) -> None:
         """Notes what has been held back for a while, one event for each source. What PEs do, every replica hears of:
         the leader's voice is enough."""
         for source, held in self._database.event_budget.due(time.monotonic(), all_=all_):
             if leading or not source.startswith(of_pe("")):
-                self._put(Entry(HELD, source, held.text(source), held.data(), source=source))
+                self._put(PendingEvent(HELD, source, held.text(source), held.data(), source=source))
 
     async def heard(self, server: str, started_at: str, event: ServerEvent) -> None:
         """Takes over an event of a route server, unless it tells of a change that was made here."""
@@ -77,7 +77,9 @@ class EventLog:
         data = {**event.data, "route_server": server}
         peer = event.data.get("peer")
         source = of_pe(str(peer)) if peer else None
-        self._admit(Entry(event.type or "event", subject, text, data, (server, started_at, event.number), source))
+        self._admit(
+            PendingEvent(event.type or "event", subject, text, data, (server, started_at, event.number), source)
+        )
 
     async def last_heard(self, server: str, started_at: str) -> int:
         """Where to go on in a route server's events."""
@@ -91,12 +93,12 @@ class EventLog:
         else:
             self.note("route-server-unreachable", server, f"{server} is not reachable: {reason}", reason=reason)
 
-    def _admit(self, entry: Entry) -> None:
+    def _admit(self, entry: PendingEvent) -> None:
         budget, source = self._database.event_budget, entry.source
         if source is None or budget.admit(source, entry.type, entry.text, time.monotonic()):
             self._put(entry)
 
-    def _put(self, entry: Entry) -> None:
+    def _put(self, entry: PendingEvent) -> None:
         try:
             self._queue.put_nowait(entry)
         except asyncio.QueueFull:
@@ -131,7 +133,7 @@ class EventLog:
         if batch:
             await self._write(batch)
 
-    async def _write(self, batch: list[Entry]) -> None:
+    async def _write(self, batch: list[PendingEvent]) -> None:
         """A route server's events are written once, also if another replica has begun to follow it meanwhile."""
         async with self._database.write() as session:
             await alone(session, Lock.EVENTS)

@@ -28,7 +28,7 @@ INTERMEDIATE_LIFETIME = timedelta(days=366)
 
 
 @dataclass(frozen=True)
-class Held:
+class CertificateInUse:
     """A good certificate of the authority of before: whose, and whether its cloudlet was given another one since."""
 
     cloudlet: str
@@ -130,7 +130,7 @@ def former(directory: Path) -> str:
         raise NotMade(f"{directory / FORMER}: {error}") from None
 
 
-def finish(directory: Path, in_use: Sequence[Held]) -> str:
+def finish(directory: Path, in_use: Sequence[CertificateInUse]) -> str:
     """The authority of before is not trusted any more, unless certificates that it has issued are good (`in_use`).
     Raises NotMade."""
     if in_use:

@@ -26,7 +26,7 @@ _LONGEST = 60.0
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldMove:
     """A move that stays at a step as long as nobody else may write."""
 
     move: str
@@ -34,7 +34,7 @@ class Held:
 
 
 @contextmanager
-def held(database: Path, vm: str, step: Step) -> Iterator[Held]:
+def held(database: Path, vm: str, step: Step) -> Iterator[HeldMove]:
     """The VM's move, once it is at that step, or beyond it if that was too short even so. It may not be asked for yet.
     Raises LabError if there is none in a minute."""
     with closing(sqlite3.connect(database, timeout=0, isolation_level=None)) as connection:
@@ -42,7 +42,7 @@ def held(database: Path, vm: str, step: Step) -> Iterator[Held]:
         connection.execute("ROLLBACK")
 
 
-def _hold(connection: sqlite3.Connection, vm: str, step: Step) -> Held:
+def _hold(connection: sqlite3.Connection, vm: str, step: Step) -> HeldMove:
     deadline = time.monotonic() + _LONGEST
     while time.monotonic() < deadline:
         try:
@@ -54,7 +54,7 @@ def _hold(connection: sqlite3.Connection, vm: str, step: Step) -> Held:
             query = "SELECT name, step FROM moves WHERE live = ? AND state != ?"
             found = connection.execute(query, (vm, Phase.WAITING)).fetchone()
             if found is not None and not before(Step(found[1]), step):
-                return Held(found[0], Step(found[1]))
+                return HeldMove(found[0], Step(found[1]))
             connection.execute("ROLLBACK")
         time.sleep(_PAUSE)
     raise LabError(f"no move of {vm} came to {step} within {_LONGEST:g} s")

@@ -16,7 +16,7 @@ _UNITS = ("KiB", "MiB", "GiB")  # of a page, before the numbers
 
 
 @dataclass(frozen=True)
-class Block:
+class RamBlock:
     """A RAM block of one QEMU: `used` bytes at `address` of its process."""
 
     name: str
@@ -24,7 +24,7 @@ class Block:
     address: int
 
 
-def blocks(said: str) -> dict[str, Block]:
+def blocks(said: str) -> dict[str, RamBlock]:
     """From what HMP's `info ramblock` prints, by name. Raises ValueError if there is none."""
     found = {}
     for line in said.splitlines():
@@ -34,13 +34,15 @@ def blocks(said: str) -> dict[str, Block]:
         if at > 1 and len(numbers) == 4 and all(number.startswith("0x") for number in numbers):
             name = " ".join(words[: at - 1])
             _, used, _, address = (int(number, 16) for number in numbers)
-            found[name] = Block(name, used, address)
+            found[name] = RamBlock(name, used, address)
     if not found:
         raise ValueError(f"no RAM block in {said!r}")
     return found
 
 
-def differing(one: tuple[int, Mapping[str, Block]], two: tuple[int, Mapping[str, Block]]) -> tuple[int, list[str]]:
+def differing(
+    one: tuple[int, Mapping[str, RamBlock]], two: tuple[int, Mapping[str, RamBlock]]
+) -> tuple[int, list[str]]:
     """How many pages were compared, and those that differ, as BLOCK+OFFSET. Each end is a pid and its blocks. Raises
     ValueError if they have not the same blocks."""
     (pid, here), (other, there) = one, two

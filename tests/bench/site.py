@@ -13,7 +13,7 @@ from typing import Any
 
 from agents.controller.client import Controller, ControllerAway, ControllerRefused
 from agents.dhcp.lease_source import LeaseRefused, NoAnswer
-from agents.leases.lan import Lan
+from agents.leases.lan import LeasedLan
 from agents.storage.state import StateError
 from controller.wire.desired import Endpoint
 from controller.wire.flavours import Flavour
@@ -59,7 +59,7 @@ class Agent:
             ports=[], rt="65000:1", rd="65000:1", ve_id=1, vni=None, vtep="192.0.2.1", mtu=1450, lease_seconds=3600,
             remotes=[],
         )  # fmt: skip
-        self.lan = Lan(endpoint, Path(plan["directory"]) / f"c{number}", self.controller)
+        self.lan = LeasedLan(endpoint, Path(plan["directory"]) / f"c{number}", self.controller)
         self.plain = Plain(self.controller)
         self.clients: list[LeaseGrant | None] = []
         self.holders: dict[str, int] = {}

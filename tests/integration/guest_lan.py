@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agents.dhcp.lease_source import LeaseRefused
 from agents.dhcp.ra import Advertisement, Advertiser
-from agents.dhcp.v4 import DhcpServer, Lan
+from agents.dhcp.v4 import DhcpServer, LanSettings
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from controller.wire.machines import client_id
 from lab import netns, underlay
@@ -119,7 +119,9 @@ class Plan:
 
 
 async def _serve(lan: int, seconds: int, six: bool) -> None:
-    server = DhcpServer("guest", f"lan{lan}", Lan.of(f"10.91.{lan}.1", f"10.91.{lan}.0/24", 1500), Plan(lan, seconds))
+    server = DhcpServer(
+        "guest", f"lan{lan}", LanSettings.of(f"10.91.{lan}.1", f"10.91.{lan}.0/24", 1500), Plan(lan, seconds)
+    )
     await server.start()
     if six:
         await Advertiser(f"lan{lan}", Advertisement.of(mac(lan), f"fd00:91:{lan}::/64", 1500)).start()

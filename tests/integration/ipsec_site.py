@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agents.identity import x509 as agent_x509
 from agents.identity.identity import CERTIFICATE, CHAIN, CRL, KEY
-from agents.ipsec import Intent, Peer
+from agents.ipsec import TunnelIntent, TunnelPeer
 from agents.ipsec.connections import PREFIX, PROOF
 from agents.ipsec.daemon import configuration
 from agents.ipsec.guard import guard
@@ -139,7 +139,7 @@ class Site:
 
     def want(self, *peers: str) -> None:
         """Which tunnels there should be, as the desired state would say."""
-        self.tunnels.intend(Intent(self.name, self.vtep, tuple(Peer(p, VTEPS[p]) for p in peers)))
+        self.tunnels.intend(TunnelIntent(self.name, self.vtep, tuple(TunnelPeer(p, VTEPS[p]) for p in peers)))
 
     async def guard(self, text: str = GUARD) -> None:
         with self.space.entered():

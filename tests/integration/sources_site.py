@@ -13,7 +13,7 @@ from pathlib import Path
 from agents.leases import Leases
 from agents.nft import Elements, Nft
 from agents.sources import Sources
-from agents.storage.state import State
+from agents.storage.state import StateDirectory
 from controller.wire.delegations import Block, Exchange, Exchanged
 from controller.wire.leases import LeaseRequest
 from tests.integration.agent_namespaces import Namespace, cable
@@ -102,7 +102,7 @@ class Site:
 
     def __init__(self, here: Path, plan: Plan) -> None:
         self.nft, self.woken = Counting(), 0
-        self.sources = Sources(self.nft, State(here, "c1"), self._wake)
+        self.sources = Sources(self.nft, StateDirectory(here, "c1"), self._wake)
         self.leases = Leases(plan, here / "leases", self.sources)
 
     def _wake(self) -> None:

@@ -14,7 +14,7 @@ from agents.access import Access
 from agents.fence import Fence, budgets, ruleset
 from agents.fence.budgets import MACS, NEIGHBOURS, REQUESTS, TABLE, TUNNEL
 from agents.nft import Nft
-from agents.storage.state import State
+from agents.storage.state import StateDirectory
 from controller.wire.access import AccessReport
 from lab.neighbour_tables import enlarge
 from tests.integration.agent_namespaces import Namespace, cable, namespaces, speak, wait_for
@@ -207,7 +207,7 @@ async def test_the_controller_is_told_of_it(tmp_path: Path) -> None:
         speak(net.far, *made_up(FLOOD))
         at, out = await net.dropped("crowd-at"), await net.dropped("crowd-in")
         told = Told()
-        access = Access("c1", State(tmp_path, "c1"), told)
+        access = Access("c1", StateDirectory(tmp_path, "c1"), told)
         access.applied(desired(endpoint(1)))
         with net.gate.entered():
             running = asyncio.create_task(access.run())

@@ -14,8 +14,8 @@ import pytest
 
 from agents.dhcp.pace import Pace
 from agents.dhcp.v4 import DhcpError, DhcpServer
-from agents.dhcp.v4 import Lan as Told
-from agents.dhcp.v4.message import Kind, Message, Option, decode, encode
+from agents.dhcp.v4 import LanSettings as Told
+from agents.dhcp.v4.message import Message, MessageType, Option, decode, encode
 from controller.wire.host_settings import HostSettings, Route
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from lab.patience import eventually
@@ -253,7 +253,7 @@ def talker(lan: Lan) -> Iterator[Talker]:
     one.close()
 
 
-def message(kind: Kind, mac: str = PHONE, ciaddr: str = "0.0.0.0", **options: bytes) -> bytes:
+def message(kind: MessageType, mac: str = PHONE, ciaddr: str = "0.0.0.0", **options: bytes) -> bytes:
     chosen: dict[int, bytes] = {Option[name]: value for name, value in options.items()}
     octets = bytes.fromhex(mac.replace(":", ""))
     return encode(
@@ -264,9 +264,9 @@ def message(kind: Kind, mac: str = PHONE, ciaddr: str = "0.0.0.0", **options: by
 async def test_inform_gets_settings(lan: Lan, talker: Talker) -> None:
     plan = Plan()
     async with lan.server(plan):
-        talker.say(message(Kind.INFORM, ciaddr="10.1.0.8"))
+        talker.say(message(MessageType.INFORM, ciaddr="10.1.0.8"))
         reply = await talker.hear()
-        assert reply and (reply.kind, reply.xid) == (Kind.ACK, 42)
+        assert reply and (reply.kind, reply.xid) == (MessageType.ACK, 42)
         assert reply.address(Option.ROUTER) == IPv4Address("10.1.0.1")
         assert Option.LEASE_TIME not in reply.options
         assert plan.asked == []
@@ -276,12 +276,12 @@ async def test_rebinding_and_rebooting_are_answered_as_the_plan_has_it(lan: Lan,
     plan = Plan(room=4)
     plan.devices = ["one", "two", "three", PHONE]
     async with lan.server(plan):
-        talker.say(message(Kind.REQUEST, ciaddr="10.1.0.8"))
+        talker.say(message(MessageType.REQUEST, ciaddr="10.1.0.8"))
         reply = await talker.hear()
-        assert reply and (reply.kind, reply.ciaddr, reply.yiaddr) == (Kind.ACK, *[IPv4Address("10.1.0.8")] * 2)
-        talker.say(message(Kind.REQUEST, REQUESTED_ADDRESS=IPv4Address("10.1.0.2").packed))
+        assert reply and (reply.kind, reply.ciaddr, reply.yiaddr) == (MessageType.ACK, *[IPv4Address("10.1.0.8")] * 2)
+        talker.say(message(MessageType.REQUEST, REQUESTED_ADDRESS=IPv4Address("10.1.0.2").packed))
         reply = await talker.hear()
-        assert reply and reply.kind is Kind.NAK
+        assert reply and reply.kind is MessageType.NAK
         assert reply.options[Option.MESSAGE] == b"10.1.0.2 is not this client's address"
 
 
@@ -312,7 +312,7 @@ async def test_hosts_are_told_what_policy_says(lan: Lan, clients: Callable[..., 
 async def test_garbage_does_not_hurt(lan: Lan, talker: Talker) -> None:
     async with lan.server(Plan()):
         dice = random.Random(1)
-        good = message(Kind.DISCOVER)
+        good = message(MessageType.DISCOVER)
         for _ in range(2000):
             bad = bytearray(good[: dice.randrange(1, len(good))] + dice.randbytes(dice.randrange(40)))
             bad[dice.randrange(len(bad))] ^= 1 << dice.randrange(8)
@@ -321,20 +321,20 @@ async def test_garbage_does_not_hurt(lan: Lan, talker: Talker) -> None:
         await asyncio.sleep(0.2)
         while await talker.hear(0.05):
             pass
-        talker.say(message(Kind.DISCOVER, mac=TABLET))
+        talker.say(message(MessageType.DISCOVER, mac=TABLET))
         reply = await talker.hear()
-        assert reply and reply.kind is Kind.OFFER
+        assert reply and reply.kind is MessageType.OFFER
 
 
 async def test_one_client_cannot_keep_the_others_out(lan: Lan, talker: Talker) -> None:
     plan = Plan()
     async with lan.server(plan, Pace(burst=5, rate=0)):
         for _ in range(200):
-            talker.say(message(Kind.DISCOVER))
+            talker.say(message(MessageType.DISCOVER))
         while await talker.hear(0.2):
             pass
         assert 1 <= len(plan.asked) <= 5
-        talker.say(message(Kind.DISCOVER, mac=TABLET))
+        talker.say(message(MessageType.DISCOVER, mac=TABLET))
         reply = await talker.hear()
         assert reply and reply.mac == bytes.fromhex(TABLET.replace(":", ""))
 
@@ -349,7 +349,7 @@ async def test_work_in_hand_is_bounded_and_ends_with_the_server(lan: Lan, talker
     plan = Stuck()
     async with lan.server(plan):
         for number in range(300):
-            talker.say(message(Kind.DISCOVER, mac=f"02:00:5e:01:{number >> 8:02x}:{number & 255:02x}"))
+            talker.say(message(MessageType.DISCOVER, mac=f"02:00:5e:01:{number >> 8:02x}:{number & 255:02x}"))
             await asyncio.sleep(0)
         await eventually(lambda: len(plan.asked) >= 64, "asked")
         await asyncio.sleep(0.2)

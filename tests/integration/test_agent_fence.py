@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.dhcp.v4 import DhcpServer, Lan
+from agents.dhcp.v4 import DhcpServer, LanSettings
 from agents.fence import TABLE, Fence, ruleset
 from agents.nft import Elements, Nft, NftError
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
@@ -302,7 +302,7 @@ class Plan:
 
 
 async def test_a_dhcp_client_behind_a_tunnel_gets_nothing(net: Net, tmp_path: Path) -> None:
-    server = DhcpServer("ada", "lan1", Lan.of("10.1.0.1", "10.1.0.0/24", 1450), Plan())
+    server = DhcpServer("ada", "lan1", LanSettings.of("10.1.0.1", "10.1.0.0/24", 1450), Plan())
     with net.gate.entered():
         await server.start()
     try:

@@ -19,7 +19,7 @@ from agents.ipsec.daemon import DEAD
 from agents.ipsec.drops import drops
 from agents.ipsec.guard import OPEN, guard
 from agents.ipsec.reauthentication import LIMIT
-from agents.ipsec.tunnel import Intent, State
+from agents.ipsec.tunnel import TunnelIntent, TunnelState
 from tests.integration import ipsec_site
 from tests.integration.ipsec_site import GUARD, PLAIN, VTEPS, Authority, Site, Sites, eventually, sites
 
@@ -41,7 +41,7 @@ async def joined(two: Sites) -> None:
 def trap(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether connections are traps, as they are but for here."""
 
-    def without(intent: Intent) -> dict[str, Connection]:
+    def without(intent: TunnelIntent) -> dict[str, Connection]:
         return {name: _without_trap(connection) for name, connection in connections(intent).items()}
 
     if not request.param:
@@ -181,7 +181,7 @@ async def test_a_peer_of_an_earlier_release_proves_its_name_in_its_own_way(
 ) -> None:
     """It refuses proofs beside the tunnel, and gets another tunnel in the place of the first."""
 
-    def earlier(intent: Intent) -> dict[str, Connection]:
+    def earlier(intent: TunnelIntent) -> dict[str, Connection]:
         return proofs(intent) if intent.cloudlet == "c1" else {}
 
     monkeypatch.setattr(strongswan, "proofs", earlier)
@@ -359,7 +359,7 @@ async def test_what_is_told_of_a_tunnel_goes_on_over_new_keys(tmp_path: Path) ->
     async with sites(tmp_path) as two:
         await joined(two)
 
-        def state() -> State:
+        def state() -> TunnelState:
             return two.one.tunnels.states["192.0.2.2"]
 
         def packets(at_least: int) -> Callable[[], bool]:

@@ -17,7 +17,7 @@ from agents.dhcp.lease_source import LeaseSource
 from agents.dhcp.ra import Advertisement, Advertiser, AdvertiserError
 from agents.dhcp.v4 import DhcpError, DhcpServer
 from agents.dhcp.v6 import Dhcp6Server
-from agents.dhcp.v6.message import Association, Kind, Lifetimes, Message, Option, Status, decode, encode
+from agents.dhcp.v6.message import Association, Lifetimes, Message, MessageType, Option, Status, decode, encode
 from agents.kernel import lan as lans
 from lab.patience import eventually
 from tests.integration.agent_namespaces import Namespace, cable, namespaces, wait_for
@@ -30,7 +30,7 @@ LAN = endpoint(
     1, prefix="10.1.0.0/24", gateway="10.1.0.1", prefix6="2001:db8:1::/64", gateway6="2001:db8:1::1", mtu=1400
 )
 MAC = lans.mac("c1", 1)
-TOLD, TOLD6 = v4.Lan.of(LAN.gateway, LAN.prefix, 1400), v6.Lan.of(MAC, LAN.prefix, "2001:db8:1::/64")
+TOLD, TOLD6 = v4.LanSettings.of(LAN.gateway, LAN.prefix, 1400), v6.LanSettings6.of(MAC, LAN.prefix, "2001:db8:1::/64")
 ADVERTISED = Advertisement.of(MAC, "2001:db8:1::/64", 1400)
 SCRIPT = """#!/bin/sh
 echo "$reason $new_ip6_address preferred $new_preferred_life valid $new_max_life" >> {log}
@@ -188,7 +188,7 @@ class Talker:
         self._socket.bind(("::", 546))
         self._socket.setblocking(False)
 
-    def say(self, kind: Kind, *associations: Association, to: str = "ff02::1:2", server: bool = False) -> None:
+    def say(self, kind: MessageType, *associations: Association, to: str = "ff02::1:2", server: bool = False) -> None:
         duid = SERVER if server else None
         self.send(encode(Message(kind, 42, self.identity, duid, associations)), to)
 
@@ -229,16 +229,18 @@ async def test_a_client_may_ask_from_any_port_and_is_answered_at_its_own(
             other = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
         with other:
             other.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth0")
-            other.sendto(encode(Message(Kind.SOLICIT, 42, talkers[0].identity, None, (wish(),))), ("ff02::1:2", 547))
+            other.sendto(
+                encode(Message(MessageType.SOLICIT, 42, talkers[0].identity, None, (wish(),))), ("ff02::1:2", 547)
+            )
         reply = await talkers[0].hear()
-        assert reply and reply.kind is Kind.ADVERTISE
+        assert reply and reply.kind is MessageType.ADVERTISE
 
 
 async def test_a_prefix_alone_leases_nothing(net: Net, talkers: tuple[Talker, Talker]) -> None:
     plan = Plan()
     async with net.served(plan):
         rapid = Message(
-            Kind.SOLICIT,
+            MessageType.SOLICIT,
             42,
             talkers[0].identity,
             None,
@@ -248,7 +250,7 @@ async def test_a_prefix_alone_leases_nothing(net: Net, talkers: tuple[Talker, Ta
         )
         talkers[0].send(encode(rapid))
         reply = await talkers[0].hear()
-        assert reply and reply.kind is Kind.ADVERTISE
+        assert reply and reply.kind is MessageType.ADVERTISE
         assert reply.associations[0].outcome and reply.associations[0].outcome.status is Status.NO_PREFIXES
         assert plan.asked == []
 
@@ -258,33 +260,33 @@ async def test_a_borrowed_duid_takes_nobodys_address(net: Net, talkers: tuple[Ta
     assert phone.identity == thief.identity
     async with net.served(Plan()):
         for talker, expected in ((phone, "2001:db8:1::2"), (thief, "2001:db8:1::4")):
-            talker.say(Kind.REQUEST, wish("2001:db8:1::2"), server=True)
+            talker.say(MessageType.REQUEST, wish("2001:db8:1::2"), server=True)
             reply = await talker.hear()
-            assert reply and reply.kind is Kind.REPLY
+            assert reply and reply.kind is MessageType.REPLY
             assert [str(one.address) for one in reply.associations[0].addresses] == [expected]
 
 
 async def test_the_server_is_the_same_after_a_restart(net: Net, talkers: tuple[Talker, Talker]) -> None:
     for _ in range(2):
         async with net.served(Plan()):
-            talkers[0].say(Kind.INFORMATION_REQUEST)
+            talkers[0].say(MessageType.INFORMATION_REQUEST)
             reply = await talkers[0].hear()
-            assert reply and (reply.kind, reply.server, reply.associations) == (Kind.REPLY, SERVER, ())
+            assert reply and (reply.kind, reply.server, reply.associations) == (MessageType.REPLY, SERVER, ())
 
 
 async def test_what_comes_to_one_address_is_sent_to_all(net: Net, talkers: tuple[Talker, Talker]) -> None:
     async with net.served(Plan()):
-        talkers[0].say(Kind.RENEW, wish("2001:db8:1::2"), to=f"{lans.link_local(MAC)}", server=True)
+        talkers[0].say(MessageType.RENEW, wish("2001:db8:1::2"), to=f"{lans.link_local(MAC)}", server=True)
         reply = await talkers[0].hear()
         assert reply and reply.outcome and reply.outcome.status is Status.USE_MULTICAST
 
 
 async def test_who_walked_in_is_told_at_once(net: Net, talkers: tuple[Talker, Talker]) -> None:
     async with net.served(Plan()):
-        talkers[0].say(Kind.CONFIRM, wish("2001:db8:2::2"))
+        talkers[0].say(MessageType.CONFIRM, wish("2001:db8:2::2"))
         reply = await talkers[0].hear()
         assert reply and reply.outcome and reply.outcome.status is Status.NOT_ON_LINK
-        talkers[0].say(Kind.REBIND, wish("2001:db8:2::2"))
+        talkers[0].say(MessageType.REBIND, wish("2001:db8:2::2"))
         reply = await talkers[0].hear()
         assert reply
         found = {str(one.address): one.valid for one in reply.associations[0].addresses}
@@ -295,9 +297,9 @@ async def test_a_full_plan_says_so_and_one_out_of_reach_says_nothing(net: Net, t
     plan = Plan(room=0)
     async with net.served(plan):
         for kind, server, status in (
-            (Kind.SOLICIT, False, Status.NO_ADDRESSES),
-            (Kind.REQUEST, True, Status.NO_ADDRESSES),
-            (Kind.RENEW, True, Status.NO_BINDING),
+            (MessageType.SOLICIT, False, Status.NO_ADDRESSES),
+            (MessageType.REQUEST, True, Status.NO_ADDRESSES),
+            (MessageType.RENEW, True, Status.NO_BINDING),
         ):
             talkers[0].say(kind, wish(), server=server)
             reply = await talkers[0].hear()
@@ -305,27 +307,27 @@ async def test_a_full_plan_says_so_and_one_out_of_reach_says_nothing(net: Net, t
             assert reply.associations[0].outcome.status is status
             assert reply.associations[0].outcome.text == "no pair is left in the plan of ada"
         plan.room, plan.reachable = 1, False
-        talkers[0].say(Kind.SOLICIT, wish())
+        talkers[0].say(MessageType.SOLICIT, wish())
         assert await talkers[0].hear(0.3) is None
         plan.reachable = True
-        talkers[0].say(Kind.SOLICIT, wish())
+        talkers[0].say(MessageType.SOLICIT, wish())
         reply = await talkers[0].hear()
-        assert reply and reply.kind is Kind.ADVERTISE
+        assert reply and reply.kind is MessageType.ADVERTISE
 
 
 async def test_garbage_does_not_hurt(net: Net, talkers: tuple[Talker, Talker]) -> None:
     async with net.served(Plan()):
         dice = random.Random(1)
-        good = encode(Message(Kind.SOLICIT, 1, talkers[0].identity, None, (wish("2001:db8:1::2"),)))
+        good = encode(Message(MessageType.SOLICIT, 1, talkers[0].identity, None, (wish("2001:db8:1::2"),)))
         for _ in range(1000):
             bad = bytearray(good[: dice.randrange(1, len(good))] + dice.randbytes(dice.randrange(40)))
             bad[dice.randrange(len(bad))] ^= 1 << dice.randrange(8)
             talkers[0].send(bytes(bad))
             talkers[0].send(dice.randbytes(dice.randrange(1300)))
             await asyncio.sleep(0)
-        talkers[1].say(Kind.SOLICIT, wish())
+        talkers[1].say(MessageType.SOLICIT, wish())
         reply = await talkers[1].hear()
-        assert reply and reply.kind is Kind.ADVERTISE
+        assert reply and reply.kind is MessageType.ADVERTISE
 
 
 async def test_two_on_one_bridge_are_refused(net: Net) -> None:

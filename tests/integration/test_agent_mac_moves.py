@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from agents.mac_moves import MacMoves
-from agents.mac_moves.notifications import Entry, look_up
+from agents.mac_moves.notifications import FdbEntry, look_up
 from tests.integration.agent_namespaces import Namespace, cable, namespaces, speak, wait_for
 from tests.unit.agents.desires import desired, endpoint
 
@@ -44,7 +44,7 @@ def lan() -> Iterator[Lan]:
 async def test_a_newcomer_of_whom_the_word_was_lost_in_a_flood_is_asked_for(lan: Lan) -> None:
     asked = []
 
-    def ask(bridge: int, mac: str) -> Entry | None:
+    def ask(bridge: int, mac: str) -> FdbEntry | None:
         asked.append(mac)
         return look_up(bridge, mac)
 

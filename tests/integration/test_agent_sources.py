@@ -7,7 +7,7 @@ import pytest
 
 from agents.nft import Nft
 from agents.sources import TABLE, Leased
-from agents.sources.lan import Lan
+from agents.sources.lan import GuardedLan
 from agents.sources.rules import ruleset
 from controller.wire.delegations import Client
 from tests.integration.agent_namespaces import namespaces
@@ -72,9 +72,11 @@ def net() -> Iterator[Net]:
         yield Net(spaces)
 
 
-def lan() -> Lan:
+def lan() -> GuardedLan:
     clients = {2: Client(mac=VICTIM), 4: Client(mac=OWN), 100: Client(mac=OTHER)}
-    made = Lan("lan1", IPv4Network("10.1.0.0/24"), IPv6Network("2001:db8:1::/64"), Leased(clients, ((2, 17), (18, 33))))
+    made = GuardedLan(
+        "lan1", IPv4Network("10.1.0.0/24"), IPv6Network("2001:db8:1::/64"), Leased(clients, ((2, 17), (18, 33)))
+    )
     made.ports = PORTS["lan1"]
     for offset in clients:
         made.settle(offset)

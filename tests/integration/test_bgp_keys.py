@@ -11,13 +11,13 @@ import pytest
 from api import gobgp_pb2 as gobgp
 from api.gobgp_pb2_grpc import GoBgpServiceStub
 
-from agents.bgp.gobgp import Gobgp, Intent, messages
+from agents.bgp.gobgp import Gobgp, SpeakerIntent, messages
 from agents.bgp.session_keys import SessionSigning
 from agents.controller.client import Controller as Door
 from agents.controller.client import ControllerAway
 from agents.identity import Identity
 from agents.identity.enrolment import credential
-from agents.storage.state import State
+from agents.storage.state import StateDirectory
 from controller.wire.desired import Desired, Speaker
 from controller.wire.session_keys import SessionKeys
 from lab.paths import BIN
@@ -64,7 +64,7 @@ class Pe:
 
     async def begin(self, stack: AsyncExitStack, *, knows: bool = True) -> "Pe":
         token = self.region.post("/cloudlets", {"name": self.name, "pe": "vpls", "vtep": self.address})["token"]
-        state = State(self.path, self.name)
+        state = StateDirectory(self.path, self.name)
         (self.path / "token").write_text(token)
         self.door = await stack.enter_async_context(Door(f"https://{self.region.agents}"))
         identity = Identity(self.name, self.door, self.path / "identity")
@@ -98,7 +98,7 @@ class Pe:
     def _look(self) -> None:
         if (d := self._desired) is not None:
             passwords = self.signing.passwords(d.speakers)
-            self.gobgp.intend(Intent(d.asn, d.router_id, d.vtep, tuple(d.speakers), frozenset(), passwords))
+            self.gobgp.intend(SpeakerIntent(d.asn, d.router_id, d.vtep, tuple(d.speakers), frozenset(), passwords))
             had = self.standing
             self.standing = {s.name for s in d.speakers if self.gobgp.sessions.get(s.address) == "established"}
             self.lost += bool(had) and not self.standing

@@ -10,7 +10,7 @@ import pytest
 from lab import netns, state
 from lab.errors import LabError
 from lab.process import Process
-from lab.state import Record, State
+from lab.state import LabState, Record
 
 pytestmark = pytest.mark.lab
 
@@ -21,7 +21,7 @@ NODE = "processtest"
 def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
     monkeypatch.setattr(state, "STATE", tmp_path / "state.json")
     record = Record(NODE, ["sh", "-c", "echo began; sleep 60"], {}, str(tmp_path / "logs" / "p.log"))
-    kept = State("t.yaml", "x", 0.0, processes={"p": record})
+    kept = LabState("t.yaml", "x", 0.0, processes={"p": record})
     netns.create([netns.PREFIX + NODE])
     made = Process("p", kept)
     try:
@@ -40,7 +40,7 @@ def test_starts_in_its_namespace_and_is_recorded(process: Process) -> None:
     while process.pid not in netns.pids(netns.PREFIX + NODE):  # it enters after it was started
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    written = State.read()
+    written = LabState.read()
     assert written
     assert written.processes["p"].pid == process.pid
     assert Process("p", written).alive()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab import netns
-from lab.clear import Kind, Leak
+from lab.clear import Leak, TrafficKind
 from lab.plan import Line, Plan, Port
 from lab.topology import Link
 from lab.wiretap import Wiretap
@@ -46,7 +46,7 @@ def test_what_is_said_in_the_clear_is_heard(tmp_path: Path, monkeypatch: pytest.
                 vxlan.sendto(bytes(4) + os.urandom(60), (TWO, 4500))
                 heard.sendall(os.urandom(700) + b"\xff" * 16 + b"\x00\x13\x04")
                 assert len(speaker.recv(719, socket.MSG_WAITALL)) == 719
-            assert ear.stop() == Counter({Leak(Kind.VXLAN, ONE, TWO): 1, Leak(Kind.BGP, TWO, ONE): 1})
+            assert ear.stop() == Counter({Leak(TrafficKind.VXLAN, ONE, TWO): 1, Leak(TrafficKind.BGP, TWO, ONE): 1})
 
 
 def test_the_api_without_tls_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,4 +64,4 @@ def test_the_api_without_tls_is_heard(tmp_path: Path, monkeypatch: pytest.Monkey
             client.getresponse().read()
             client.close()
             told = ear.stop()
-        assert set(told) == {Leak(Kind.API, ONE, TWO), Leak(Kind.API, TWO, ONE)}
+        assert set(told) == {Leak(TrafficKind.API, ONE, TWO), Leak(TrafficKind.API, TWO, ONE)}

@@ -6,7 +6,7 @@ from hashlib import sha256
 from ipaddress import IPv4Address
 from math import cos, radians, sqrt
 
-from controller.core.intent import Cloudlet, Endpoint, Intent, State
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent
 from controller.core.policy.model import PolicyVcp, Rules
 from controller.core.proximity.placing import place
 from controller.wire.flavours import Flavour
@@ -66,7 +66,9 @@ def cloudlet(number: int) -> Cloudlet:
     latitude, longitude = location(number)
     digest = sha256(credential(number).encode()).hexdigest()
     labels = {"group": f"g{number % GROUPS}"}
-    return Cloudlet(name(number), Flavour.EVPN, vtep(number), State.ACTIVE, digest, 1, labels, latitude, longitude)
+    return Cloudlet(
+        name(number), Flavour.EVPN, vtep(number), CloudletState.ACTIVE, digest, 1, labels, latitude, longitude
+    )
 
 
 def endpoint(number: int) -> Endpoint:

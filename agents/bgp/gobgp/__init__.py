@@ -4,6 +4,6 @@ Start with `Gobgp` (speaker.py): it keeps the daemon configured and its table at
 our values and the API's messages.
 """
 
-from agents.bgp.gobgp.speaker import HOLD, Gobgp, Intent
+from agents.bgp.gobgp.speaker import HOLD, Gobgp, SpeakerIntent
 
-__all__ = ["HOLD", "Gobgp", "Intent"]
+__all__ = ["HOLD", "Gobgp", "SpeakerIntent"]

@@ -8,7 +8,7 @@ from api import extcom_pb2 as extcom
 from api import gobgp_pb2 as gobgp
 from api import nlri_pb2 as nlri
 
-from agents.kernel.vpls import Announcement, Block
+from agents.kernel.vpls import Announcement, LabelBlock
 from controller.wire.desired import Speaker
 
 VPLS = common.Family(afi=common.Family.AFI_L2VPN, safi=common.Family.SAFI_VPLS)
@@ -112,10 +112,10 @@ def path(announcement: Announcement) -> gobgp.Path:
     )
 
 
-def block(path: gobgp.Path) -> Block:
+def block(path: gobgp.Path) -> LabelBlock:
     """The NLRI of a VPLS path."""
     v = path.nlri.vpls
-    return Block(_rd_text(v.rd), v.ve_id, v.ve_block_offset, v.ve_block_size, v.label_block_base)
+    return LabelBlock(_rd_text(v.rd), v.ve_id, v.ve_block_offset, v.ve_block_size, v.label_block_base)
 
 
 def announcement(path: gobgp.Path) -> Announcement:

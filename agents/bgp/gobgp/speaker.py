@@ -15,7 +15,7 @@ from api import gobgp_pb2 as gobgp
 from api.gobgp_pb2_grpc import GoBgpServiceStub
 
 from agents.bgp.gobgp import messages
-from agents.kernel.vpls import Announcement, Block
+from agents.kernel.vpls import Announcement, LabelBlock
 from controller.wire.desired import Speaker
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ _CHANNEL = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_bac
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class SpeakerIntent:
     """What the speaker should be: its own numbers, its route servers, what it announces. `local` is the VTEP. Sessions
     are signed with `passwords`, by address, and route servers at most `hops` away."""
 
@@ -56,10 +56,10 @@ class Gobgp:
         self.problem: str | None = f"gobgpd at {target} has not been reached yet"
         self._target = target
         self._changed = changed
-        self._intent: Intent | None = None
+        self._intent: SpeakerIntent | None = None
         self._work = asyncio.Event()
-        self._own: dict[Block, Announcement] = {}
-        self._learned: dict[Block, Announcement] = {}
+        self._own: dict[LabelBlock, Announcement] = {}
+        self._learned: dict[LabelBlock, Announcement] = {}
         self._ended: set[str] = set()  # addresses of route servers that have sent all they had
         self._synced = False
         self._hold_until = 0.0
@@ -84,7 +84,7 @@ class Gobgp:
         """Whether gobgpd was ever needed here."""
         return self._intent is not None
 
-    def intend(self, intent: Intent) -> None:
+    def intend(self, intent: SpeakerIntent) -> None:
         """Sets what the speaker should be; takes effect soon."""
         if intent != self._intent:
             self._intent = intent
@@ -184,7 +184,7 @@ class Gobgp:
 
     # What gobgpd is told.
 
-    async def _configure(self, stub: GoBgpServiceStub, started: Intent) -> None:
+    async def _configure(self, stub: GoBgpServiceStub, started: SpeakerIntent) -> None:
         """Ends when the speaker has to be started anew."""
         while True:
             self._work.clear()
@@ -202,7 +202,7 @@ class Gobgp:
                 await stub.DeletePath(gobgp.DeletePathRequest(table_type=table, family=messages.VPLS, path=path))
             await self._work.wait()
 
-    async def _peers(self, stub: GoBgpServiceStub, intent: Intent) -> None:
+    async def _peers(self, stub: GoBgpServiceStub, intent: SpeakerIntent) -> None:
         wanted = {
             s.address: messages.peer(s, intent.local, intent.passwords.get(s.address, ""), intent.hops)
             for s in intent.speakers
@@ -221,7 +221,7 @@ class Gobgp:
             self._changed()
 
 
-async def _start(stub: GoBgpServiceStub, intent: Intent) -> None:
+async def _start(stub: GoBgpServiceStub, intent: SpeakerIntent) -> None:
     running = getattr(await stub.GetBgp(gobgp.GetBgpRequest()), "global")
     if (running.asn, running.router_id) == (intent.asn, intent.router_id):
         return

@@ -7,6 +7,6 @@ one, and turns client ids into text, while a server must tell clients apart by t
 """
 
 from agents.dhcp.v4.server import DhcpError, DhcpServer
-from agents.dhcp.v4.settings import Lan
+from agents.dhcp.v4.settings import LanSettings
 
-__all__ = ["DhcpError", "DhcpServer", "Lan"]
+__all__ = ["DhcpError", "DhcpServer", "LanSettings"]

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
-from agents.dhcp.v4.message import Kind, Message, Option
-from agents.dhcp.v4.settings import Lan, options
+from agents.dhcp.v4.message import Message, MessageType, Option
+from agents.dhcp.v4.settings import LanSettings, options
 from controller.wire.leases import LeaseGrant
 
 _NOWHERE = IPv4Address(0)
@@ -26,7 +26,7 @@ class Ask:
     """Ask the plan, then answer with `kind`; a REQUEST gets its ACK only for the address it `insists` on. `renewing`:
     the client uses that address now."""
 
-    kind: Kind
+    kind: MessageType
     hint: IPv4Address | None
     insists: bool
     renewing: bool = False
@@ -68,7 +68,7 @@ class Ignore:
 Step = Ask | GiveBack | Declined | Inform | Refuse | Ignore
 
 
-def decide(message: Message, lan: Lan) -> Step:
+def decide(message: Message, lan: LanSettings) -> Step:
     """The first step: what this message wants of this server."""
     if message.op != 1:
         return Ignore("a reply")
@@ -83,30 +83,30 @@ def decide(message: Message, lan: Lan) -> Step:
         return Ignore("for another server")
     requested = message.address(Option.REQUESTED_ADDRESS)
     match message.kind:
-        case Kind.DISCOVER:
-            return Ask(Kind.OFFER, requested if requested and requested in lan.prefix else None, insists=False)
-        case Kind.REQUEST:
+        case MessageType.DISCOVER:
+            return Ask(MessageType.OFFER, requested if requested and requested in lan.prefix else None, insists=False)
+        case MessageType.REQUEST:
             return _request(requested, message.ciaddr, lan)
-        case Kind.RELEASE if message.ciaddr in lan.prefix:
+        case MessageType.RELEASE if message.ciaddr in lan.prefix:
             return GiveBack(message.ciaddr)
-        case Kind.DECLINE if requested and requested in lan.prefix:
+        case MessageType.DECLINE if requested and requested in lan.prefix:
             return Declined(requested)
-        case Kind.INFORM if message.ciaddr in lan.prefix:
+        case MessageType.INFORM if message.ciaddr in lan.prefix:
             return Inform()
     return Ignore(f"{message.kind.name} without an address of this LAN")
 
 
-def _request(requested: IPv4Address | None, ciaddr: IPv4Address, lan: Lan) -> Step:
+def _request(requested: IPv4Address | None, ciaddr: IPv4Address, lan: LanSettings) -> Step:
     """SELECTING and INIT-REBOOT name the address in option 50, RENEWING and REBINDING in ciaddr."""
     wanted = requested or ciaddr
     if wanted == _NOWHERE:
         return Ignore("REQUEST without an address")
     if wanted not in lan.prefix:
         return Refuse(f"{wanted} is not in {lan.prefix}")
-    return Ask(Kind.ACK, wanted, insists=True, renewing=ciaddr != _NOWHERE)
+    return Ask(MessageType.ACK, wanted, insists=True, renewing=ciaddr != _NOWHERE)
 
 
-def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: Lan) -> Message:
+def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: LanSettings) -> Message:
     """OFFER or ACK with what the plan granted; NAK when that is not what the client insists on.
 
     Raises ValueError when the grant is no address of this LAN, which is the plan's mistake, not the client's.
@@ -122,23 +122,23 @@ def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: Lan) -> Message:
         Option.RENEWAL_TIME: struct.pack("!I", seconds // 2),
         Option.REBINDING_TIME: struct.pack("!I", seconds * 7 // 8),
     }
-    ciaddr = message.ciaddr if ask.kind is Kind.ACK else _NOWHERE
+    ciaddr = message.ciaddr if ask.kind is MessageType.ACK else _NOWHERE
     return _reply(message, lan, ask.kind, times | options(lan), ciaddr=ciaddr, yiaddr=address)
 
 
-def inform(message: Message, lan: Lan) -> Message:
+def inform(message: Message, lan: LanSettings) -> Message:
     """ACK to an INFORM: the settings, no lease."""
-    return _reply(message, lan, Kind.ACK, options(lan), ciaddr=message.ciaddr)
+    return _reply(message, lan, MessageType.ACK, options(lan), ciaddr=message.ciaddr)
 
 
-def nak(message: Message, lan: Lan, reason: str) -> Message:
+def nak(message: Message, lan: LanSettings, reason: str) -> Message:
     """NAK with the reason (option 56)."""
-    return _reply(message, lan, Kind.NAK, {Option.MESSAGE: reason.encode()[:255]})
+    return _reply(message, lan, MessageType.NAK, {Option.MESSAGE: reason.encode()[:255]})
 
 
 def destination(request: Message, reply: Message) -> tuple[bytes, IPv4Address]:
     """The Ethernet and IP addresses the reply goes to (RFC 2131 section 4.1)."""
-    if reply.kind is not Kind.NAK:
+    if reply.kind is not MessageType.NAK:
         if request.ciaddr != _NOWHERE:
             return request.mac, request.ciaddr
         if not request.broadcast:
@@ -154,8 +154,8 @@ def host_name(message: Message) -> str | None:
 
 def _reply(
     message: Message,
-    lan: Lan,
-    kind: Kind,
+    lan: LanSettings,
+    kind: MessageType,
     carries: Mapping[int, bytes],
     ciaddr: IPv4Address = _NOWHERE,
     yiaddr: IPv4Address = _NOWHERE,

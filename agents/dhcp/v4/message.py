@@ -18,7 +18,7 @@ class MessageError(ValueError):
     """These bytes are no DHCP message. The text says why."""
 
 
-class Kind(IntEnum):
+class MessageType(IntEnum):
     """DHCP message types (RFC 2132 section 9.6)."""
 
     DISCOVER = 1
@@ -63,7 +63,7 @@ class Message:
     op: int
     xid: int
     mac: bytes
-    kind: Kind
+    kind: MessageType
     broadcast: bool = False
     secs: int = 0
     ciaddr: IPv4Address = _NOWHERE
@@ -100,13 +100,13 @@ def decode(data: bytes) -> Message:
     if overload in (b"\2", b"\3"):
         _read_options(sname, options)
     kind = options.pop(Option.MESSAGE_TYPE, b"")
-    if len(kind) != 1 or kind[0] not in Kind._value2member_map_:
+    if len(kind) != 1 or kind[0] not in MessageType._value2member_map_:
         raise MessageError(f"message type {kind.hex() or 'missing'}")
     return Message(
         op=op,
         xid=xid,
         mac=chaddr[:6],
-        kind=Kind(kind[0]),
+        kind=MessageType(kind[0]),
         broadcast=bool(flags & _BROADCAST),
         secs=secs,
         ciaddr=IPv4Address(ci),

@@ -21,9 +21,9 @@ from agents.dhcp.v4.decision import (
     inform,
     nak,
 )
-from agents.dhcp.v4.message import Kind, Message, MessageError, Option, decode, encode
+from agents.dhcp.v4.message import Message, MessageError, MessageType, Option, decode, encode
 from agents.dhcp.v4.packet import SERVER_PORT, packet
-from agents.dhcp.v4.settings import Lan
+from agents.dhcp.v4.settings import LanSettings
 from controller.wire.leases import LeaseRelease, LeaseRequest
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class DhcpServer(asyncio.DatagramProtocol):
         self,
         endpoint: str,
         bridge: str,
-        lan: Lan,
+        lan: LanSettings,
         leases: LeaseSource,
         pace: Pace | None = None,
     ) -> None:
@@ -137,13 +137,13 @@ class DhcpServer(asyncio.DatagramProtocol):
             renewing=ask.renewing,
         )
         try:
-            work = self._leases.offer if ask.kind is Kind.OFFER else self._leases.grant
+            work = self._leases.offer if ask.kind is MessageType.OFFER else self._leases.grant
             grant = await work(request)
         except LeaseRefused as refused:
             log.warning("%s: no address for %s: %s", self._bridge, mac, refused.reason)
             return nak(message, self._lan, refused.reason) if ask.insists else None
         reply = answer(message, ask, grant, self._lan)
-        if reply.kind is Kind.ACK:
+        if reply.kind is MessageType.ACK:
             log.info("%s: %s has %s (%s of %s)", self._bridge, mac, grant.address, grant.kind, grant.device)
         return reply
 

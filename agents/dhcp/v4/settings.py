@@ -11,7 +11,7 @@ from controller.wire.host_settings import NO_SETTINGS, HostSettings, Route
 
 
 @dataclass(frozen=True)
-class Lan:
+class LanSettings:
     """The settings that every client gets: the gateway (also the server identifier), the prefix, the MTU in bytes, and
     the policy's settings for `hosts`."""
 
@@ -21,12 +21,12 @@ class Lan:
     hosts: HostSettings = NO_SETTINGS
 
     @classmethod
-    def of(cls, gateway: str, prefix: str, mtu: int, hosts: HostSettings = NO_SETTINGS) -> "Lan":
+    def of(cls, gateway: str, prefix: str, mtu: int, hosts: HostSettings = NO_SETTINGS) -> "LanSettings":
         """The LAN as its endpoint has it. Raises ValueError."""
         return cls(IPv4Address(gateway), IPv4Network(prefix), mtu, hosts)
 
 
-def options(lan: Lan) -> dict[int, bytes]:
+def options(lan: LanSettings) -> dict[int, bytes]:
     """The options that do not depend on who asks."""
     hosts = lan.hosts
     found: dict[int, bytes] = {

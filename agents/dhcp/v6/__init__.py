@@ -6,7 +6,7 @@ what the answer is, without I/O; message.py is the wire format, packet.py what i
 the one on PyPI, dhcpkit's, is of Python 3.4's days and comes as a whole server, and scapy is a workshop, not a tool.
 """
 
-from agents.dhcp.v6.decision import Lan
+from agents.dhcp.v6.decision import LanSettings6
 from agents.dhcp.v6.server import Dhcp6Server
 
-__all__ = ["Dhcp6Server", "Lan"]
+__all__ = ["Dhcp6Server", "LanSettings6"]

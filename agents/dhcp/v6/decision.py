@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Literal
 
-from agents.dhcp.v6.message import Association, Kind, Lifetimes, Message, Option, Outcome, Status
+from agents.dhcp.v6.message import Association, Lifetimes, Message, MessageType, Option, Outcome, Status
 from agents.dhcp.v6.settings import options
 from controller.wire.host_settings import NO_SETTINGS, HostSettings
 from controller.wire.leases import LeaseGrant
@@ -20,12 +20,12 @@ _MOST_ASSOCIATIONS = 8  # that one answer deals with
 _NO_WAIT = b"\xff"  # the highest preference: the LAN has no other server, so clients need not wait for one
 _LABEL = re.compile(rb"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
-_TO_ANYBODY = (Kind.SOLICIT, Kind.CONFIRM, Kind.REBIND)
-_TO_ONE = (Kind.REQUEST, Kind.RENEW, Kind.RELEASE, Kind.DECLINE)
+_TO_ANYBODY = (MessageType.SOLICIT, MessageType.CONFIRM, MessageType.REBIND)
+_TO_ONE = (MessageType.REQUEST, MessageType.RENEW, MessageType.RELEASE, MessageType.DECLINE)
 
 
 @dataclass(frozen=True)
-class Lan:
+class LanSettings6:
     """`duid` is the server's own; a pair's halves are as far from the base of `prefix6` as from that of `prefix`.
     `hosts`: what policy has clients told."""
 
@@ -35,7 +35,7 @@ class Lan:
     hosts: HostSettings = NO_SETTINGS
 
     @classmethod
-    def of(cls, mac: str, prefix: str, prefix6: str, hosts: HostSettings = NO_SETTINGS) -> "Lan":
+    def of(cls, mac: str, prefix: str, prefix6: str, hosts: HostSettings = NO_SETTINGS) -> "LanSettings6":
         """The LAN of the bridge with that MAC, from which the DUID follows (DUID-LL): it is the same after any
         restart."""
         duid = b"\0\3\0\1" + bytes.fromhex(mac.replace(":", ""))
@@ -59,7 +59,7 @@ class Lan:
 class Ask:
     """Ask the plan, for `hint` if the client has a wish, then answer with `kind`."""
 
-    kind: Literal[Kind.ADVERTISE, Kind.REPLY]
+    kind: Literal[MessageType.ADVERTISE, MessageType.REPLY]
     hint: IPv6Address | None
 
 
@@ -97,7 +97,7 @@ class Ignore:
 Step = Ask | GiveBack | Declined | Answer | Ignore
 
 
-def decide(message: Message, lan: Lan, multicast: bool) -> Step:
+def decide(message: Message, lan: LanSettings6, multicast: bool) -> Step:
     """The first step: what this message wants of this server. `multicast` says how it came."""
     if reason := _invalid(message, lan, multicast):
         return Ignore(reason)
@@ -106,42 +106,46 @@ def decide(message: Message, lan: Lan, multicast: bool) -> Step:
     hints = tuple(one.address for association in _for_addresses(message) for one in association.addresses)
     here = tuple(address for address in hints if address in lan.prefix6)
     match message.kind:
-        case Kind.SOLICIT | Kind.REQUEST | Kind.RENEW | Kind.REBIND if not message.associations:
+        case MessageType.SOLICIT | MessageType.REQUEST | MessageType.RENEW | MessageType.REBIND if (
+            not message.associations
+        ):
             return Ignore(f"{message.kind.name} without an association")
-        case Kind.SOLICIT | Kind.REQUEST | Kind.RENEW | Kind.REBIND if not _for_addresses(message):
+        case MessageType.SOLICIT | MessageType.REQUEST | MessageType.RENEW | MessageType.REBIND if not _for_addresses(
+            message
+        ):
             # Prefixes and temporary addresses alone: nothing is leased that nobody asked for.
             return Answer(refuse(message, "only addresses are given out", lan))
-        case Kind.SOLICIT:
+        case MessageType.SOLICIT:
             rapid = message.option(Option.RAPID_COMMIT) is not None
-            return Ask(Kind.REPLY if rapid else Kind.ADVERTISE, here[0] if here else None)
-        case Kind.REQUEST if hints and not here:
+            return Ask(MessageType.REPLY if rapid else MessageType.ADVERTISE, here[0] if here else None)
+        case MessageType.REQUEST if hints and not here:
             return Answer(_reply(message, lan, associations=_not_on_link(message, lan)))
-        case Kind.REQUEST | Kind.RENEW | Kind.REBIND:
-            return Ask(Kind.REPLY, here[0] if here else None)
-        case Kind.CONFIRM if not hints:
+        case MessageType.REQUEST | MessageType.RENEW | MessageType.REBIND:
+            return Ask(MessageType.REPLY, here[0] if here else None)
+        case MessageType.CONFIRM if not hints:
             return Ignore("CONFIRM without an address")
-        case Kind.CONFIRM if len(here) < len(hints):
+        case MessageType.CONFIRM if len(here) < len(hints):
             text = f"{_text(set(hints) - set(here))} is not in {lan.prefix6}"
             return Answer(_reply(message, lan, outcome=Outcome(Status.NOT_ON_LINK, text)))
-        case Kind.CONFIRM:
+        case MessageType.CONFIRM:
             return Answer(_reply(message, lan, outcome=Outcome(Status.SUCCESS)))
-        case Kind.RELEASE | Kind.DECLINE:
+        case MessageType.RELEASE | MessageType.DECLINE:
             unknown = tuple(
                 Association(a.option, a.number, outcome=Outcome(Status.NO_BINDING, "not of this LAN"))
                 for a in _first(message)
                 if not any(one.address in lan.prefix6 for one in a.addresses)
             )
             reply = _reply(message, lan, associations=unknown, outcome=Outcome(Status.SUCCESS))
-            return GiveBack(here, reply) if message.kind is Kind.RELEASE else Declined(here, reply)
+            return GiveBack(here, reply) if message.kind is MessageType.RELEASE else Declined(here, reply)
         case _:
             return Answer(_reply(message, lan))
 
 
-def _invalid(message: Message, lan: Lan, multicast: bool) -> str | None:
+def _invalid(message: Message, lan: LanSettings6, multicast: bool) -> str | None:
     """Why a message must be discarded (section 16); None if it must not."""
-    if message.kind not in (*_TO_ANYBODY, *_TO_ONE, Kind.INFORMATION_REQUEST):
+    if message.kind not in (*_TO_ANYBODY, *_TO_ONE, MessageType.INFORMATION_REQUEST):
         return "for a client"
-    if message.client is None and message.kind is not Kind.INFORMATION_REQUEST:
+    if message.client is None and message.kind is not MessageType.INFORMATION_REQUEST:
         return f"{message.kind.name} without a client's DUID"
     if message.kind in _TO_ANYBODY and message.server is not None:
         return f"{message.kind.name} with a server's DUID"
@@ -149,14 +153,14 @@ def _invalid(message: Message, lan: Lan, multicast: bool) -> str | None:
         return f"{message.kind.name} without a server's DUID"
     if message.server is not None and message.server != lan.duid:
         return "for another server"
-    if message.kind is Kind.INFORMATION_REQUEST and message.associations:
+    if message.kind is MessageType.INFORMATION_REQUEST and message.associations:
         return "INFORMATION_REQUEST with an association"
     if not multicast and message.kind not in _TO_ONE:
         return f"{message.kind.name} to one address"
     return None
 
 
-def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: Lan) -> Message:
+def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: LanSettings6) -> Message:
     """ADVERTISE or REPLY with what the plan granted. Other addresses that the client has are over (lifetimes 0)."""
     address = lan.address6(grant)
     seconds = max(1, min(grant.seconds, _LONGEST_LEASE))
@@ -167,14 +171,16 @@ def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: Lan) -> Message:
         # T1 and T2 as RFC 8415, section 21.4 recommends.
         return Association(association.option, association.number, seconds // 2, seconds * 4 // 5, addresses)
 
-    others = ((Option.RAPID_COMMIT, b""),) if message.kind is Kind.SOLICIT and ask.kind is Kind.REPLY else ()
+    others = (
+        ((Option.RAPID_COMMIT, b""),) if message.kind is MessageType.SOLICIT and ask.kind is MessageType.REPLY else ()
+    )
     return _reply(message, lan, ask.kind, _filled(message, granted), others=others)
 
 
-def refuse(message: Message, reason: str, lan: Lan) -> Message:
+def refuse(message: Message, reason: str, lan: LanSettings6) -> Message:
     """The plan has nothing for this client: no binding where it had one, no address where it wants one."""
     status = Status.NO_BINDING if message.kind in _EXTENDS else Status.NO_ADDRESSES
-    kind = Kind.ADVERTISE if message.kind is Kind.SOLICIT else Kind.REPLY
+    kind = MessageType.ADVERTISE if message.kind is MessageType.SOLICIT else MessageType.REPLY
 
     def refused(association: Association) -> Association:
         return Association(association.option, association.number, outcome=Outcome(status, reason))
@@ -182,7 +188,7 @@ def refuse(message: Message, reason: str, lan: Lan) -> Message:
     return _reply(message, lan, kind, _filled(message, refused))
 
 
-_EXTENDS = (Kind.RENEW, Kind.REBIND)
+_EXTENDS = (MessageType.RENEW, MessageType.REBIND)
 
 
 def host_name(message: Message) -> str | None:
@@ -207,7 +213,7 @@ def _filled(message: Message, fill: Callable[[Association], Association]) -> tup
     return tuple(filled)
 
 
-def _not_on_link(message: Message, lan: Lan) -> tuple[Association, ...]:
+def _not_on_link(message: Message, lan: LanSettings6) -> tuple[Association, ...]:
     def refused(association: Association) -> Association:
         text = f"{_text({one.address for one in association.addresses})} is not in {lan.prefix6}"
         return Association(association.option, association.number, outcome=Outcome(Status.NOT_ON_LINK, text))
@@ -230,13 +236,13 @@ def _for_addresses(message: Message) -> list[Association]:
 
 def _reply(
     message: Message,
-    lan: Lan,
-    kind: Kind = Kind.REPLY,
+    lan: LanSettings6,
+    kind: MessageType = MessageType.REPLY,
     associations: tuple[Association, ...] = (),
     outcome: Outcome | None = None,
     others: tuple[tuple[int, bytes], ...] = (),
 ) -> Message:
     others = (*others, *options(message, lan.hosts))
-    if kind is Kind.ADVERTISE:
+    if kind is MessageType.ADVERTISE:
         others = ((Option.PREFERENCE, _NO_WAIT), *others)
     return Message(kind, message.transaction, message.client, lan.duid, associations, outcome, others)

@@ -15,7 +15,7 @@ class MessageError(ValueError):
     """These bytes are no DHCPv6 message of a client or server. The text says why."""
 
 
-class Kind(IntEnum):
+class MessageType(IntEnum):
     """Message types (section 7.3), without those of relays."""
 
     SOLICIT = 1
@@ -101,7 +101,7 @@ class Message:
     """One message. `transaction` has 24 bits; `client` and `server` are DUIDs as they came; `others` are the options
     that have no field here, as raw octets in their order."""
 
-    kind: Kind
+    kind: MessageType
     transaction: int
     client: bytes | None = None
     server: bytes | None = None
@@ -118,7 +118,7 @@ def decode(data: bytes) -> Message:
     """Reads a message. Raises MessageError. Of options that may be there once, the first one counts."""
     if len(data) < 4:
         raise MessageError(f"{len(data)} octets are too few")
-    if data[0] not in Kind._value2member_map_:
+    if data[0] not in MessageType._value2member_map_:
         raise MessageError(f"message type {data[0]}")
     ids: dict[int, bytes] = {}
     associations, others = [], []
@@ -135,7 +135,7 @@ def decode(data: bytes) -> Message:
         else:
             others.append((code, value))
     return Message(
-        kind=Kind(data[0]),
+        kind=MessageType(data[0]),
         transaction=int.from_bytes(data[1:4], "big"),
         client=ids.get(Option.CLIENT_ID),
         server=ids.get(Option.SERVER_ID),

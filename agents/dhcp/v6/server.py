@@ -10,8 +10,19 @@ from agents.dhcp.client_queue import ClientQueue
 from agents.dhcp.lease_source import LeaseRefused, LeaseSource
 from agents.dhcp.pace import Pace
 from agents.dhcp.v4.server import DhcpError
-from agents.dhcp.v6.decision import Answer, Ask, Declined, GiveBack, Ignore, Lan, answer, decide, host_name, refuse
-from agents.dhcp.v6.message import Kind, Message, MessageError, decode, encode
+from agents.dhcp.v6.decision import (
+    Answer,
+    Ask,
+    Declined,
+    GiveBack,
+    Ignore,
+    LanSettings6,
+    answer,
+    decide,
+    host_name,
+    refuse,
+)
+from agents.dhcp.v6.message import Message, MessageError, MessageType, decode, encode
 from agents.dhcp.v6.packet import CLIENT_PORT, PacketError, ear, hear, mouth
 from controller.wire.leases import LeaseRelease, LeaseRequest
 
@@ -44,7 +55,7 @@ class Dhcp6Server:
         self,
         endpoint: str,
         bridge: str,
-        lan: Lan,
+        lan: LanSettings6,
         leases: LeaseSource,
         pace: Pace | None = None,
     ) -> None:
@@ -127,12 +138,12 @@ class Dhcp6Server:
     async def _ask(self, heard: _Heard, ask: Ask) -> Message:
         message, mac = heard.message, heard.mac.hex(":")
         hint = self._lan.address4(ask.hint) if ask.hint is not None else None
-        renewing = message.kind in (Kind.RENEW, Kind.REBIND)
+        renewing = message.kind in (MessageType.RENEW, MessageType.REBIND)
         request = LeaseRequest(
             endpoint=self._endpoint, mac=mac, hostname=host_name(message), address=hint, renewing=renewing
         )
         try:
-            if ask.kind is Kind.ADVERTISE:
+            if ask.kind is MessageType.ADVERTISE:
                 grant = await self._leases.offer(request)
             else:
                 grant = await self._leases.grant(request)
@@ -142,7 +153,7 @@ class Dhcp6Server:
             log.warning("%s: no address for %s: %s", self._bridge, mac, refused.reason)
             return refuse(message, refused.reason, self._lan)
         reply = answer(message, ask, grant, self._lan)
-        if reply.kind is Kind.REPLY:
+        if reply.kind is MessageType.REPLY:
             address = self._lan.address6(grant)
             log.info("%s: %s has %s (%s of %s)", self._bridge, mac, address, grant.kind, grant.device)
         return reply

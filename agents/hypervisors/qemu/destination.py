@@ -11,7 +11,7 @@ from agents.hypervisors.qemu import mirror, paths, target, transfer
 from agents.hypervisors.qemu.command_line import DISK
 from agents.hypervisors.qemu.condition import POSTCOPY
 from agents.hypervisors.qemu.monitor import CommandRefused, Session
-from agents.hypervisors.qemu.target import Place
+from agents.hypervisors.qemu.target import HostPort
 from controller.wire.moves import Target, Tuning
 
 
@@ -33,7 +33,7 @@ async def wait(
     first = _free(addresses[0], free)
     channel = {"channel-type": "main", "addr": {"transport": "socket", "type": "inet", **first.inet(multipath)}}
     await session.execute("migrate-incoming", {"channels": [channel], "exit-on-error": False})
-    places = [first, *(Place(address, first.port) for address in addresses[1:])]
+    places = [first, *(HostPort(address, first.port) for address in addresses[1:])]
     if multipath:
         await paths.offer([*places[1:], *_others(copy, addresses)])
     return target.target(places, copy)
@@ -61,15 +61,15 @@ async def release(session: Session) -> None:
         await session.execute("nbd-server-stop")
 
 
-def _free(address: str, among: range) -> Place:
+def _free(address: str, among: range) -> HostPort:
     """A place at which nobody listens. QEMU cannot be asked to try a second time."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     for port in random.sample(among, len(among)):
         with socket.socket(family, socket.SOCK_STREAM) as probe, suppress(OSError):
             probe.bind((address, port))
-            return Place(address, port)
+            return HostPort(address, port)
     raise HypervisorError(f"no port of {among.start}-{among.stop - 1} at {address} is free")
 
 
-def _others(copy: Place | None, addresses: Sequence[str]) -> list[Place]:
-    return [Place(address, copy.port) for address in addresses[1:]] if copy else []
+def _others(copy: HostPort | None, addresses: Sequence[str]) -> list[HostPort]:
+    return [HostPort(address, copy.port) for address in addresses[1:]] if copy else []

@@ -11,7 +11,7 @@ from contextlib import suppress
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.monitor import Monitor
 from agents.hypervisors.qemu.paths import silence
-from agents.hypervisors.qemu.target import Place
+from agents.hypervisors.qemu.target import HostPort
 
 CUT = 5.0
 """Seconds without an acknowledgement of what was sent, by any path, after which the transfer is given up."""
@@ -19,7 +19,7 @@ CUT = 5.0
 _LOOK = 1.0
 
 
-async def guard(rescue: Monitor, places: Sequence[Place]) -> None:
+async def guard(rescue: Monitor, places: Sequence[HostPort]) -> None:
     """Ends with the transfer. Gives it up when the path is cut: the guest runs on, or waits for an abort."""
     with suppress(HypervisorError):
         async with rescue.session() as session:

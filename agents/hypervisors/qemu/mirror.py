@@ -11,7 +11,7 @@ from typing import Any
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.command_line import DISK
 from agents.hypervisors.qemu.monitor import CommandRefused, Session
-from agents.hypervisors.qemu.target import Place
+from agents.hypervisors.qemu.target import HostPort
 
 JOB, NODE = "mirror", "target"
 _POLL = 0.005
@@ -25,7 +25,7 @@ async def node(session: Session) -> str:
     raise HypervisorError("the machine has no disk")
 
 
-async def begin(session: Session, place: Place, multipath: bool, bandwidth: int | None) -> None:
+async def begin(session: Session, place: HostPort, multipath: bool, bandwidth: int | None) -> None:
     """Starts it unless it is under way. `bandwidth` in bytes per second."""
     if await job(session) is not None:
         return

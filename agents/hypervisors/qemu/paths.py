@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from agents import command
 from agents.answer import Unreadable, read_json
 from agents.hypervisors.hypervisor import HypervisorError
-from agents.hypervisors.qemu.target import Place
+from agents.hypervisors.qemu.target import HostPort
 
 SUBFLOWS = 4
 """Additional subflows of a connection, at least."""
@@ -41,7 +41,7 @@ class _Endpoint(TypedDict):
 _ENDPOINTS = TypeAdapter(list[_Endpoint])
 
 
-def leaves(place: Place, address: str) -> None:
+def leaves(place: HostPort, address: str) -> None:
     """Makes sure that what goes to that place leaves from this address of ours, as the other end's fence lets nobody
     else in. Nothing is sent. Raises HypervisorError, which says what to do."""
     with socket.socket(socket.AF_INET6 if ":" in place.host else socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -74,7 +74,7 @@ def make_room() -> None:
         raise HypervisorError(f"{_RMEM}: {error}") from error
 
 
-async def offer(places: Sequence[Place]) -> None:
+async def offer(places: Sequence[HostPort]) -> None:
     """Subflows may come to these too. Raises HypervisorError."""
     await allow()
     known = {(one["address"], one.get("port")) for one in await _endpoints()}
@@ -83,7 +83,7 @@ async def offer(places: Sequence[Place]) -> None:
             await _ip("endpoint", "add", place.host, "port", str(place.port), "signal")
 
 
-async def withdraw(places: Sequence[Place]) -> None:
+async def withdraw(places: Sequence[HostPort]) -> None:
     """They may not any more. What is gone already is no error. Raises HypervisorError."""
     if not places:
         return
@@ -93,7 +93,7 @@ async def withdraw(places: Sequence[Place]) -> None:
             await _ip("endpoint", "delete", "id", str(one["id"]))
 
 
-async def silence(places: Sequence[Place]) -> float:
+async def silence(places: Sequence[HostPort]) -> float:
     """Seconds since anything that was sent to these places was acknowledged; 0 if nothing waits for that (`ss(8)`)."""
     where = " or ".join(f"dst {place}" for place in places)
     said = await _run(["ss", "-Htin", "state", "established", where])
@@ -102,17 +102,17 @@ async def silence(places: Sequence[Place]) -> float:
     return min(ages, default=0.0)
 
 
-async def unheard(places: Sequence[Place]) -> float:
+async def unheard(places: Sequence[HostPort]) -> float:
     """Seconds since anything came to these places of ours; infinite if nobody is connected to them."""
     return await _since_received("src", places)
 
 
-async def unanswered(places: Sequence[Place]) -> float:
+async def unanswered(places: Sequence[HostPort]) -> float:
     """Seconds since anything came from these places of others; infinite if there is no connection with them."""
     return await _since_received("dst", places)
 
 
-async def _since_received(end: str, places: Sequence[Place]) -> float:
+async def _since_received(end: str, places: Sequence[HostPort]) -> float:
     where = " or ".join(f"{end} {place}" for place in places)
     said = await _run(["ss", "-Htin", "state", "established", where])
     return min((int(age) / 1000 for age in re.findall(r"lastrcv:(\d{1,18})", said)), default=math.inf)

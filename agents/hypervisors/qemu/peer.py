@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.hypervisors.ports import LOWEST
-from agents.hypervisors.qemu.target import Place, disk, memory
+from agents.hypervisors.qemu.target import HostPort, disk, memory
 from controller.wire.machines import Machine
 from controller.wire.moves import Target
 
@@ -35,7 +35,9 @@ def _whose(machine: Machine) -> str:
     return f"the target that the other cloudlet's agent gives for {machine.name}"
 
 
-def _wrong(machine: Machine, places: list[Place], copy: Place | None, peer: IPv4Address | IPv6Address) -> str | None:
+def _wrong(
+    machine: Machine, places: list[HostPort], copy: HostPort | None, peer: IPv4Address | IPv6Address
+) -> str | None:
     if not 0 < len(places) <= PATHS:
         return f"it has {len(places)} places for memory, and 1 to {PATHS} are taken"
     if (copy is None) != (machine.disk is None):

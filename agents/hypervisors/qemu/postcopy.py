@@ -17,7 +17,7 @@ from agents.hypervisors.qemu.condition import POSTCOPY
 from agents.hypervisors.qemu.guard import CUT
 from agents.hypervisors.qemu.monitor import CommandRefused, Garbled, MonitorAway, Session
 from agents.hypervisors.qemu.record import Move
-from agents.hypervisors.qemu.target import Place
+from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.vm import Vm
 
 log = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ async def _pause(rescue: Session) -> None:
         await rescue.out_of_band("migrate-pause")
 
 
-async def _answers(place: Place) -> bool:
+async def _answers(place: HostPort) -> bool:
     """Whether its host does. A connection to the place itself would be taken for the source's."""
     try:
         async with asyncio.timeout(_ANSWER):

@@ -16,7 +16,7 @@ _NBD = re.compile(rf"nbd://(?P<place>[^/]+)/{DISK}")
 
 
 @dataclass(frozen=True)
-class Place:
+class HostPort:
     """An address and a port."""
 
     host: str
@@ -30,16 +30,16 @@ class Place:
         return {"host": self.host, "port": str(self.port), **({"mptcp": True} if multipath else {})}
 
 
-def target(memory: list[Place], disk: Place | None) -> Target:
+def target(memory: list[HostPort], disk: HostPort | None) -> Target:
     return Target(memory=[f"tcp:{place}" for place in memory], disk=f"nbd://{disk}/{DISK}" if disk else None)
 
 
-def memory(target: Target) -> list[Place]:
+def memory(target: Target) -> list[HostPort]:
     """Raises HypervisorError on what this driver does not say."""
     return [_place(uri) for uri in target.memory]
 
 
-def disk(target: Target) -> Place:
+def disk(target: Target) -> HostPort:
     """Raises HypervisorError if there is none."""
     match = _NBD.fullmatch(target.disk or "")
     if match is None:
@@ -47,7 +47,7 @@ def disk(target: Target) -> Place:
     return _place(f"tcp:{match['place']}")
 
 
-def _place(uri: str) -> Place:
+def _place(uri: str) -> HostPort:
     match = _TCP.fullmatch(uri)
     try:
         if match is None or not 0 < (port := int(match["port"])) < 1 << 16:
@@ -55,4 +55,4 @@ def _place(uri: str) -> Place:
         host = str(IPv4Address(match["four"])) if match["four"] else str(IPv6Address(match["six"]))
     except ValueError:
         raise HypervisorError(f"{shown(uri)} is no place to send memory to") from None
-    return Place(host, port)
+    return HostPort(host, port)

@@ -16,7 +16,7 @@ from controller.core.doctor.clones import compare_clones
 from controller.core.doctor.cpus import Settled, compare_cpus
 from controller.core.doctor.difference import Difference
 from controller.core.doctor.kernels import Cloudlet, compare_kernels
-from controller.core.doctor.kinds import REMEDIES, Kind
+from controller.core.doctor.kinds import REMEDIES, DifferenceKind
 from controller.core.doctor.passages import compare_passages
 from controller.core.doctor.policy import InForce, compare_policy
 from controller.core.doctor.ribs import Route, RouteServer, compare_ribs
@@ -30,8 +30,8 @@ __all__ = [
     "REMEDIES",
     "Cloudlet",
     "Difference",
+    "DifferenceKind",
     "InForce",
-    "Kind",
     "Route",
     "RouteServer",
     "Settled",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from controller.core.clones import Clones
 from controller.core.doctor.difference import Difference
-from controller.core.doctor.kinds import Kind
+from controller.core.doctor.kinds import DifferenceKind
 
 MOST = 100
 """Of them that are named."""
@@ -15,4 +15,4 @@ def compare_clones(found: Iterable[Clones]) -> Iterator[Difference]:
     for one, _ in zip(sorted(found, key=lambda one: one.key), range(MOST), strict=False):
         where = f"leases of {one.one.endpoint} and {one.other.endpoint}"
         macs = " and ".join(sorted((one.one.mac, one.other.mac)))
-        yield Difference(Kind.CLONED_CLIENT, where, one.shown, "one MAC", macs, f"{one.text}.")
+        yield Difference(DifferenceKind.CLONED_CLIENT, where, one.shown, "one MAC", macs, f"{one.text}.")

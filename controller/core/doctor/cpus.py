@@ -7,7 +7,7 @@ from itertools import islice
 from controller.core.cpu_baseline import kind
 from controller.core.cpu_choice import refusal, some
 from controller.core.doctor.difference import Difference
-from controller.core.doctor.kinds import Kind
+from controller.core.doctor.kinds import DifferenceKind
 from controller.wire.platforms import Platform
 
 MOST = 100
@@ -55,4 +55,6 @@ def _difference(vms: Settled, why: Mapping[str, str]) -> Difference | None:
     names, others = some(list(vms.names)), [name for name in why if name != vms.cloudlet]
     cannot = ["be started again"] * (vms.cloudlet in why) + [f"move to {some(others)}"] * bool(others)
     text = f"{names} at {vms.endpoint} cannot {' or '.join(cannot)}: {next(iter(why.values()))}."
-    return Difference(Kind.VM_CPU, f"VMs at {vms.endpoint}", names, vms.cpu, f"lacking at {some(list(why))}", text)
+    return Difference(
+        DifferenceKind.VM_CPU, f"VMs at {vms.endpoint}", names, vms.cpu, f"lacking at {some(list(why))}", text
+    )

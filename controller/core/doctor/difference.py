@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from controller.core.doctor.kinds import REMEDIES, Kind
+from controller.core.doctor.kinds import REMEDIES, DifferenceKind
 
 
 @dataclass(frozen=True)
@@ -10,7 +10,7 @@ class Difference:
     """`kind` is what sort of thing it is, `where` names the place (`route server rs1`, `kernel of c2`), `subject` the
     thing, `expected` and `found` the two values, and `text` says it in a sentence that an engineer can act on."""
 
-    kind: Kind
+    kind: DifferenceKind
     where: str
     subject: str
     expected: str

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from controller.core.doctor.difference import Difference, listed
-from controller.core.doctor.kinds import Kind
+from controller.core.doctor.kinds import DifferenceKind
 from controller.wire.desired import Desired, Endpoint, Remote
 from controller.wire.flavours import Flavour
 from controller.wire.reports import EndpointState, Report, Tunnel
@@ -38,7 +38,7 @@ def _desired(intent: RuleSet, desired: Desired) -> Iterator[Difference]:
         found = {remote.endpoint for remote in endpoint.remotes}
         if wanted != found:
             yield Difference(
-                Kind.DESIRED_STATE,
+                DifferenceKind.DESIRED_STATE,
                 f"desired state of {desired.cloudlet}",
                 endpoint.name,
                 listed(wanted),
@@ -54,21 +54,23 @@ def _agent(cloudlet: Cloudlet) -> Iterator[Difference]:
     if not cloudlet.connected:
         known = "its last report is compared" if report else "nothing is known of its kernel"
         text = f"The agent of {name} is not connected; {known}. Its traffic goes on as it last was."
-        yield Difference(Kind.AGENT_AWAY, where, name, "connected", "not connected", text)
+        yield Difference(DifferenceKind.AGENT_AWAY, where, name, "connected", "not connected", text)
     elif report is None:
         text = f"The agent of {name} is connected and has not reported yet."
-        yield Difference(Kind.NO_REPORT, where, name, "a report", "none", text)
+        yield Difference(DifferenceKind.NO_REPORT, where, name, "a report", "none", text)
     if report is None:
         return
     if report.generation < desired.generation:
         text = f"{name} is at generation {report.generation}; the controller is at {desired.generation}."
-        yield Difference(Kind.AGENT_BEHIND, where, "generation", str(desired.generation), str(report.generation), text)
+        yield Difference(
+            DifferenceKind.AGENT_BEHIND, where, "generation", str(desired.generation), str(report.generation), text
+        )
     states = {speaker.name: speaker.state for speaker in report.speakers}
     for speaker in desired.speakers:
         state = states.get(speaker.name, "none")
         if state != "established":
             yield Difference(
-                Kind.SESSION_DOWN,
+                DifferenceKind.SESSION_DOWN,
                 f"BGP at {name}",
                 f"session with {speaker.name}",
                 "established",
@@ -84,16 +86,16 @@ def _kernel(desired: Desired, report: Report, endpoints: Mapping[str, Endpoint])
     for name in sorted(want.keys() | have.keys()):
         if name not in have:
             text = f"{desired.cloudlet} has no LAN for the endpoint {name} in its kernel."
-            yield Difference(Kind.LAN_MISSING, where, name, "present", "absent", text)
+            yield Difference(DifferenceKind.LAN_MISSING, where, name, "present", "absent", text)
         elif name not in want:
             text = f"{desired.cloudlet} still has the LAN of {name}, which is not one of its endpoints."
-            yield Difference(Kind.LAN_LEFT, where, name, "absent", "present", text)
+            yield Difference(DifferenceKind.LAN_LEFT, where, name, "absent", "present", text)
         else:
             yield from _tunnels(where, want[name], have[name], endpoints)
             yield from _routes(where, want[name], have[name])
             yield from _ports(where, want[name], have[name])
             for problem in have[name].problems:
-                yield Difference(Kind.AGENT_PROBLEM, where, name, "no problem", problem, f"{name}: {problem}")
+                yield Difference(DifferenceKind.AGENT_PROBLEM, where, name, "no problem", problem, f"{name}: {problem}")
 
 
 def _labels(endpoint: Endpoint, remote: Remote, endpoints: Mapping[str, Endpoint]) -> tuple[int | None, int | None]:
@@ -118,14 +120,19 @@ def _tunnels(
             far = want[key]
             text = f"{endpoint.name} has no tunnel to {far.endpoint} at {far.cloudlet} ({far.vtep})."
             yield Difference(
-                Kind.TUNNEL_MISSING, where, f"tunnel {endpoint.name} to {far.endpoint}", far.vtep, "none", text
+                DifferenceKind.TUNNEL_MISSING,
+                where,
+                f"tunnel {endpoint.name} to {far.endpoint}",
+                far.vtep,
+                "none",
+                text,
             )
         elif key not in want:
             tunnel = have[key]
             far_name = tunnel.remote or tunnel.vtep
             text = f"{endpoint.name} still has a tunnel to {far_name} ({tunnel.device}), with whom it shares no VCP."
             yield Difference(
-                Kind.TUNNEL_LEFT, where, f"tunnel {endpoint.name} to {far_name}", "none", tunnel.vtep, text
+                DifferenceKind.TUNNEL_LEFT, where, f"tunnel {endpoint.name} to {far_name}", "none", tunnel.vtep, text
             )
         else:
             far, tunnel = want[key], have[key]
@@ -137,7 +144,12 @@ def _tunnels(
             if expected != found:
                 text = f"The tunnel of {endpoint.name} to {far.endpoint} is {found}; it should be {expected}."
                 yield Difference(
-                    Kind.TUNNEL_WRONG, where, f"tunnel {endpoint.name} to {far.endpoint}", expected, found, text
+                    DifferenceKind.TUNNEL_WRONG,
+                    where,
+                    f"tunnel {endpoint.name} to {far.endpoint}",
+                    expected,
+                    found,
+                    text,
                 )
 
 
@@ -154,12 +166,16 @@ def _routes(where: str, endpoint: Endpoint, state: EndpointState) -> Iterator[Di
         want |= {remote.prefix6: remote.endpoint for remote in endpoint.remotes if remote.prefix6 is not None}
     for prefix in sorted(want.keys() - have):
         text = f"{state.bridge} has no on-link route to {prefix}, the LAN of {want[prefix]}."
-        yield Difference(Kind.ROUTE_MISSING, where, f"route {prefix} of {endpoint.name}", state.bridge, "none", text)
+        yield Difference(
+            DifferenceKind.ROUTE_MISSING, where, f"route {prefix} of {endpoint.name}", state.bridge, "none", text
+        )
     for prefix in sorted(have - want.keys()):
         text = (
             f"{state.bridge} has an on-link route to {prefix}, the LAN of nobody who shares a VCP with {endpoint.name}."
         )
-        yield Difference(Kind.ROUTE_LEFT, where, f"route {prefix} of {endpoint.name}", "none", state.bridge, text)
+        yield Difference(
+            DifferenceKind.ROUTE_LEFT, where, f"route {prefix} of {endpoint.name}", "none", state.bridge, text
+        )
 
 
 def _ports(where: str, endpoint: Endpoint, state: EndpointState) -> Iterator[Difference]:
@@ -168,11 +184,21 @@ def _ports(where: str, endpoint: Endpoint, state: EndpointState) -> Iterator[Dif
         if not any(sign in port for sign in "*?["):
             text = f"The port {port} is not on {state.bridge}: {endpoint.name} has no access through it."
             yield Difference(
-                Kind.PORT_MISSING, where, f"port {port} of {endpoint.name}", state.bridge, "not on the bridge", text
+                DifferenceKind.PORT_MISSING,
+                where,
+                f"port {port} of {endpoint.name}",
+                state.bridge,
+                "not on the bridge",
+                text,
             )
     for port in sorted(state.ports):
         if not any(fnmatchcase(port, pattern) for pattern in endpoint.ports):
             text = f"The port {port} is on {state.bridge}, and no port of {endpoint.name} is called so."
             yield Difference(
-                Kind.PORT_STRANGE, where, f"port {port} of {endpoint.name}", "not on the bridge", state.bridge, text
+                DifferenceKind.PORT_STRANGE,
+                where,
+                f"port {port} of {endpoint.name}",
+                "not on the bridge",
+                state.bridge,
+                text,
             )

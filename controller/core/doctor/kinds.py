@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class DifferenceKind(StrEnum):
     """The sort of a difference. The first ones are about intent, the next about route servers and BGP, then about
     cloudlets' kernels, and the last about what passes."""
 
@@ -53,99 +53,117 @@ class Kind(StrEnum):
     PASSES_THOUGH_FORBIDDEN = "passes-though-forbidden"
 
 
-REMEDIES: dict[Kind, str] = {
-    Kind.POLICY_INVALID: "run `weft policy check` on the policy, mend what it names, and apply it",
-    Kind.POLICY_DRIFT: "run `weft policy drift`; apply the policy again, or write what was done by hand into it",
-    Kind.ROUTE_SERVER_SILENT: (
+REMEDIES: dict[DifferenceKind, str] = {
+    DifferenceKind.POLICY_INVALID: "run `weft policy check` on the policy, mend what it names, and apply it",
+    DifferenceKind.POLICY_DRIFT: (
+        "run `weft policy drift`; apply the policy again, or write what was done by hand into it"
+    ),
+    DifferenceKind.ROUTE_SERVER_SILENT: (
         "look at its service and log (`systemctl status weft-routeserver`), and whether the controller reaches its "
         "control address and has its token"
     ),
-    Kind.ROUTE_SERVER_BEHIND: "wait a few seconds and ask again; if it stays so, `weft event list` says why it refuses",
-    Kind.RULE_SET: (
+    DifferenceKind.ROUTE_SERVER_BEHIND: (
+        "wait a few seconds and ask again; if it stays so, `weft event list` says why it refuses"
+    ),
+    DifferenceKind.RULE_SET: (
         "wait a few seconds and ask again; if it stays so, restart that route server: it gets the whole rule set anew"
     ),
-    Kind.SESSION_DOWN: (
+    DifferenceKind.SESSION_DOWN: (
         "look at the PE's speaker (gobgpd or FRR) and its log, at the path to TCP port 179, and at the session's key"
     ),
-    Kind.SESSION_KEY: "restart the agent if it does not speak TLS; else wait until the session's turn has come",
-    Kind.NOT_ANNOUNCED: (
+    DifferenceKind.SESSION_KEY: (
+        "restart the agent if it does not speak TLS; else wait until the session's turn has come"
+    ),
+    DifferenceKind.NOT_ANNOUNCED: (
         "look at the agent's log at that cloudlet, and whether its speaker is configured (`weft-agent show`)"
     ),
-    Kind.QUARANTINE: (
+    DifferenceKind.QUARANTINE: (
         "`weft route explain` says which permit the route violates; announce it from the endpoint that it belongs "
         "to, or correct the endpoint"
     ),
-    Kind.NOT_SENT: "`weft route explain` says where the route stays; if it should be there, restart the BGP session",
-    Kind.HELD_BACK: (
+    DifferenceKind.NOT_SENT: (
+        "`weft route explain` says where the route stays; if it should be there, restart the BGP session"
+    ),
+    DifferenceKind.HELD_BACK: (
         "repair that PE, or what the announcing one sends (`weft route held` names both), and `weft route release` it"
     ),
-    Kind.LEAK: (
+    DifferenceKind.LEAK: (
         "take the route server out of service (`weft route explain` shows the route) and report it: pools are not "
         "isolated while it runs"
     ),
-    Kind.ROUTE_TARGET: "restart the BGP session of the PE that was sent it; if it comes back, report it",
-    Kind.DESIRED_STATE: "restart the controller: it works the desired state out anew from the pools",
-    Kind.AGENT_AWAY: "look at the agent's service and log at that cloudlet, and at its way to the controller",
-    Kind.NO_REPORT: "wait half a minute and ask again; then look at the agent's log",
-    Kind.AGENT_BEHIND: "wait a few seconds and ask again; then look at the agent's log for what it cannot do",
-    Kind.AGENT_PROBLEM: "do what the sentence says at that cloudlet; the agent tries again by itself",
-    Kind.LAN_MISSING: "look at the agent's log for why it cannot make the bridge",
-    Kind.LAN_LEFT: "restart the agent; if the bridge stays, take it out by hand (`ip link del`)",
-    Kind.TUNNEL_MISSING: "look whether the other PE announces its endpoint (`weft route list`) and at the agent's log",
-    Kind.TUNNEL_LEFT: "restart the agent of that cloudlet; if the tunnel stays, take it out by hand (`ip link del`)",
-    Kind.TUNNEL_WRONG: "look whether both PEs have a session with a route server; the labels come with their routes",
-    Kind.ROUTE_MISSING: "look for another route to the same prefix in the kernel (`ip route show table all`)",
-    Kind.ROUTE_LEFT: "restart the agent of that cloudlet; if the route stays, take it out by hand (`ip route del`)",
-    Kind.PORT_MISSING: (
+    DifferenceKind.ROUTE_TARGET: "restart the BGP session of the PE that was sent it; if it comes back, report it",
+    DifferenceKind.DESIRED_STATE: "restart the controller: it works the desired state out anew from the pools",
+    DifferenceKind.AGENT_AWAY: "look at the agent's service and log at that cloudlet, and at its way to the controller",
+    DifferenceKind.NO_REPORT: "wait half a minute and ask again; then look at the agent's log",
+    DifferenceKind.AGENT_BEHIND: "wait a few seconds and ask again; then look at the agent's log for what it cannot do",
+    DifferenceKind.AGENT_PROBLEM: "do what the sentence says at that cloudlet; the agent tries again by itself",
+    DifferenceKind.LAN_MISSING: "look at the agent's log for why it cannot make the bridge",
+    DifferenceKind.LAN_LEFT: "restart the agent; if the bridge stays, take it out by hand (`ip link del`)",
+    DifferenceKind.TUNNEL_MISSING: (
+        "look whether the other PE announces its endpoint (`weft route list`) and at the agent's log"
+    ),
+    DifferenceKind.TUNNEL_LEFT: (
+        "restart the agent of that cloudlet; if the tunnel stays, take it out by hand (`ip link del`)"
+    ),
+    DifferenceKind.TUNNEL_WRONG: (
+        "look whether both PEs have a session with a route server; the labels come with their routes"
+    ),
+    DifferenceKind.ROUTE_MISSING: "look for another route to the same prefix in the kernel (`ip route show table all`)",
+    DifferenceKind.ROUTE_LEFT: (
+        "restart the agent of that cloudlet; if the route stays, take it out by hand (`ip route del`)"
+    ),
+    DifferenceKind.PORT_MISSING: (
         "create the interface, or take it off whatever bridge it is on; else correct the endpoint's ports"
     ),
-    Kind.PORT_STRANGE: "take the interface off the bridge, or name it among the endpoint's ports",
-    Kind.NO_ENCRYPTION: "look at charon (strongSwan) and its log at that cloudlet",
-    Kind.TUNNEL_IN_THE_CLEAR: (
+    DifferenceKind.PORT_STRANGE: "take the interface off the bridge, or name it among the endpoint's ports",
+    DifferenceKind.NO_ENCRYPTION: "look at charon (strongSwan) and its log at that cloudlet",
+    DifferenceKind.TUNNEL_IN_THE_CLEAR: (
         "look at charon at both ends, at UDP ports 500 and 4500 between them, and at both certificates (`weft tunnel "
         "list`)"
     ),
-    Kind.RULES_GONE: (
+    DifferenceKind.RULES_GONE: (
         "find what changes nftables at that host (`nft monitor`): a firewall service that flushes the whole ruleset "
         "has to keep to its own tables"
     ),
-    Kind.FOREIGN_RULES: (
+    DifferenceKind.FOREIGN_RULES: (
         "let the named chain accept what the LANs' bridges forward, or take it away; with Docker, set "
         "net.bridge.bridge-nf-call-iptables=0 or accept the bridges in DOCKER-USER"
     ),
-    Kind.SETTING: "set the named sysctl to the expected value, and in /etc/sysctl.d so that it stays",
-    Kind.MTU_MISMATCH: (
+    DifferenceKind.SETTING: "set the named sysctl to the expected value, and in /etc/sysctl.d so that it stays",
+    DifferenceKind.MTU_MISMATCH: (
         "give both endpoints the same MTU: create one of them anew (`weft endpoint add --mtu`), or set it at "
         "the foreign PE"
     ),
-    Kind.CONTROL_WORD: "switch the control word off at the foreign PE: VXLAN carries none",
-    Kind.CLONED_CLIENT: "give the machines different DHCP client identifiers (an empty /etc/machine-id before cloning)",
-    Kind.GUEST_SILENT: "look at the guest's console; start its guest agent, or the guest, anew",
-    Kind.MAC_DUPLICATE: (
+    DifferenceKind.CONTROL_WORD: "switch the control word off at the foreign PE: VXLAN carries none",
+    DifferenceKind.CLONED_CLIENT: (
+        "give the machines different DHCP client identifiers (an empty /etc/machine-id before cloning)"
+    ),
+    DifferenceKind.GUEST_SILENT: "look at the guest's console; start its guest agent, or the guest, anew",
+    DifferenceKind.MAC_DUPLICATE: (
         "give one of the two machines another MAC (clones of a VM have the same one); if it is one machine, look for a "
         "cable or bridge between the two places outside of Weft"
     ),
-    Kind.PAIRS_HOARDED: (
+    DifferenceKind.PAIRS_HOARDED: (
         "look which clients are at that port (`weft lease list --endpoint`), and end what makes them up; devices that "
         "are registered (`weft device add`) are not held to a share, and a larger prefix has room for more"
     ),
-    Kind.FINDINGS_UNTOLD: "mend what this agent's other findings name; it tells of the rest then",
-    Kind.VM_ENDED: (
+    DifferenceKind.FINDINGS_UNTOLD: "mend what this agent's other findings name; it tells of the rest then",
+    DifferenceKind.VM_ENDED: (
         "find out why in the guest's own logs and the agent's; then start it (`weft vm start`), or leave it stopped "
         "(`weft vm stop`)"
     ),
-    Kind.VM_UNKNOWN: (
+    DifferenceKind.VM_UNKNOWN: (
         "find out at that cloudlet why its hypervisor does not answer; `weft vm stop` ends it as if its power were cut"
     ),
-    Kind.VM_CPU: (
+    DifferenceKind.VM_CPU: (
         "choose a CPU that all of them have (`weft vm set --cpu baseline`; it is settled anew when the VM is started), "
         "or leave that cloudlet out of the VM's pools"
     ),
-    Kind.DOES_NOT_PASS: (
+    DifferenceKind.DOES_NOT_PASS: (
         "look at the underlay between the two VTEPs (UDP port 4789), and with `nft list counters` at both cloudlets "
         "for what is dropped"
     ),
-    Kind.PASSES_THOUGH_FORBIDDEN: (
+    DifferenceKind.PASSES_THOUGH_FORBIDDEN: (
         "look for a cable or bridge between the two LANs outside of Weft, and at the tunnels of both (`weft doctor` "
         "names those left over)"
     ),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from controller.core.doctor.difference import Difference
 from controller.core.doctor.kernels import Cloudlet
-from controller.core.doctor.kinds import Kind
+from controller.core.doctor.kinds import DifferenceKind
 from controller.wire.findings import Finding, Passage
 from controller.wire.rulesets import RuleSet
 
@@ -52,7 +52,9 @@ def _together(intent: RuleSet) -> Mapping[str, frozenset[str]]:
 def _silent(cloudlet: str, near: str, passage: Passage, far_cloudlet: str) -> Difference:
     far, family = passage.remote, _FAMILIES[passage.family]
     text = f"{family} packets do not pass from {near} to {far}: {far_cloudlet} answers no probe of {cloudlet}."
-    return Difference(Kind.DOES_NOT_PASS, f"tunnels of {cloudlet}", f"{near} to {far}", "answers", "silence", text)
+    return Difference(
+        DifferenceKind.DOES_NOT_PASS, f"tunnels of {cloudlet}", f"{near} to {far}", "answers", "silence", text
+    )
 
 
 def _open(cloudlet: str, near: str, passage: Passage, far_cloudlet: str) -> Difference:
@@ -62,9 +64,11 @@ def _open(cloudlet: str, near: str, passage: Passage, far_cloudlet: str) -> Diff
         "isolation of pools is broken."
     )
     where = f"tunnels of {cloudlet}"
-    return Difference(Kind.PASSES_THOUGH_FORBIDDEN, where, f"{near} to {far}", "silence", "answers", text)
+    return Difference(DifferenceKind.PASSES_THOUGH_FORBIDDEN, where, f"{near} to {far}", "silence", "answers", text)
 
 
 def _found(cloudlet: str, finding: Finding) -> Difference:
     where = f"host of {cloudlet}" if finding.endpoint is None else f"{finding.endpoint} at {cloudlet}"
-    return Difference(Kind(finding.kind), where, finding.subject, finding.expected, finding.found, finding.text)
+    return Difference(
+        DifferenceKind(finding.kind), where, finding.subject, finding.expected, finding.found, finding.text
+    )

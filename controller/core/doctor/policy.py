@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from controller.core.doctor.difference import Difference
-from controller.core.doctor.kinds import Kind
+from controller.core.doctor.kinds import DifferenceKind
 from controller.core.plans import Plan
 
 
@@ -21,13 +21,15 @@ def compare_policy(policy: InForce) -> list[Difference]:
     """Steps that applying it anew would take, tests inside that fail, and members that it names and cannot have."""
     where = f"policy revision {policy.revision}"
     found = [
-        Difference(Kind.POLICY_INVALID, where, "policy", "a policy that holds", "one that does not", wrong)
+        Difference(DifferenceKind.POLICY_INVALID, where, "policy", "a policy that holds", "one that does not", wrong)
         for wrong in policy.wrong
     ]
 
     def drifted(vcp: str, expected: str, is_: str, text: str) -> None:
         found.append(
-            Difference(Kind.POLICY_DRIFT, where, f"VCP {vcp}", expected, is_, f"{text}; weft policy drift says more")
+            Difference(
+                DifferenceKind.POLICY_DRIFT, where, f"VCP {vcp}", expected, is_, f"{text}; weft policy drift says more"
+            )
         )
 
     for vcp in policy.plan.create:

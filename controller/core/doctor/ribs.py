@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.core.doctor.difference import Difference, listed
-from controller.core.doctor.kinds import Kind
+from controller.core.doctor.kinds import DifferenceKind
 from controller.wire.rulesets import RuleSet
 
 
@@ -79,7 +79,7 @@ def compare_ribs(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
     yield from _announced(intent, server)
     for route in server.quarantine:
         yield Difference(
-            Kind.QUARANTINE,
+            DifferenceKind.QUARANTINE,
             f"quarantine of {server.name}",
             route.nlri,
             "accepted",
@@ -101,10 +101,10 @@ def _held_back(server: RouteServer) -> Iterator[Difference]:
                 f"for it ({route.held})."
             )
             subject = f"{route.nlri} of {route.endpoint} to {route.to}"
-            yield Difference(Kind.HELD_BACK, where, subject, "sent", "held back", text)
+            yield Difference(DifferenceKind.HELD_BACK, where, subject, "sent", "held back", text)
     for to, peer in sorted(server.barred):
         text = f"{server.name} sends {to} no route of {peer}: too many of them have ended its sessions."
-        yield Difference(Kind.HELD_BACK, where, f"routes of {peer} to {to}", "sent", "held back", text)
+        yield Difference(DifferenceKind.HELD_BACK, where, f"routes of {peer} to {to}", "sent", "held back", text)
 
 
 def _sessions(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
@@ -112,7 +112,7 @@ def _sessions(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
         state = server.sessions.get(peer.name, "none")
         if state != "established":
             yield Difference(
-                Kind.SESSION_DOWN,
+                DifferenceKind.SESSION_DOWN,
                 f"BGP at {server.name}",
                 f"session with {peer.name}",
                 "established",
@@ -128,7 +128,7 @@ def _announced(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
     for endpoint in intent.endpoints:
         if server.sessions.get(endpoint.peer) == "established" and endpoint.name not in heard:
             yield Difference(
-                Kind.NOT_ANNOUNCED,
+                DifferenceKind.NOT_ANNOUNCED,
                 f"Adj-RIB-In of {server.name}",
                 endpoint.name,
                 f"a route with {endpoint.rt}",
@@ -176,26 +176,28 @@ def _sent(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
         subject = f"{line.nlri} of {line.endpoint or line.peer} to {to}"
         if sent not in found:
             text = f"{server.name} does not send {line.nlri} of {line.endpoint} to {to}, though they share a VCP."
-            yield Difference(Kind.NOT_SENT, where, subject, listed(wanted[sent]), "not sent", text)
+            yield Difference(DifferenceKind.NOT_SENT, where, subject, listed(wanted[sent]), "not sent", text)
         elif sent not in wanted:
             text = (
                 f"{server.name} sends {line.nlri} of {line.endpoint or line.peer} to {to} with {listed(found[sent])}, "
                 f"and no VCP allows it: the isolation of pools is broken."
             )
-            yield Difference(Kind.LEAK, where, subject, "not sent", listed(found[sent]), text)
+            yield Difference(DifferenceKind.LEAK, where, subject, "not sent", listed(found[sent]), text)
         else:
             text = (
                 f"{server.name} sends {line.nlri} of {line.endpoint} to {to} with route target {listed(found[sent])}; "
                 f"it should be {listed(wanted[sent])}."
             )
-            yield Difference(Kind.ROUTE_TARGET, where, subject, listed(wanted[sent]), listed(found[sent]), text)
+            yield Difference(
+                DifferenceKind.ROUTE_TARGET, where, subject, listed(wanted[sent]), listed(found[sent]), text
+            )
 
 
 def _withheld(where: str, server: RouteServer, route: Route) -> Difference:
     """A route that a PE lacks for a reason of its own."""
     cure = "its BGP speaker must offer extended messages (RFC 8654), or the announcing PE send fewer attributes"
     return Difference(
-        Kind.NOT_SENT,
+        DifferenceKind.NOT_SENT,
         where,
         f"{route.nlri} of {route.endpoint or route.peer} to {route.to}",
         "sent",

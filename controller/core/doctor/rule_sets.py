@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from controller.core.doctor.difference import Difference, listed
-from controller.core.doctor.kinds import Kind
+from controller.core.doctor.kinds import DifferenceKind
 from controller.core.doctor.ribs import RouteServer
 from controller.wire.model import Message
 from controller.wire.rulesets import RuleSet
@@ -20,7 +20,7 @@ def compare_rule_sets(intent: RuleSet, server: RouteServer) -> Iterator[Differen
     where, found = f"route server {server.name}", server.rule_set
     if found is None:
         yield Difference(
-            Kind.ROUTE_SERVER_SILENT,
+            DifferenceKind.ROUTE_SERVER_SILENT,
             where,
             server.name,
             "reachable",
@@ -31,7 +31,7 @@ def compare_rule_sets(intent: RuleSet, server: RouteServer) -> Iterator[Differen
         return
     if found.generation != intent.generation:
         yield Difference(
-            Kind.ROUTE_SERVER_BEHIND,
+            DifferenceKind.ROUTE_SERVER_BEHIND,
             where,
             "generation",
             str(intent.generation),
@@ -52,10 +52,10 @@ def _named(
         subject = f"{noun} {name}"
         if name not in have:
             text = f"{server} does not know the {subject}."
-            yield Difference(Kind.RULE_SET, where, subject, "known", "unknown", text)
+            yield Difference(DifferenceKind.RULE_SET, where, subject, "known", "unknown", text)
         elif name not in want:
             text = f"{server} has the {subject}, which the controller does not."
-            yield Difference(Kind.RULE_SET, where, subject, "none", "known", text)
+            yield Difference(DifferenceKind.RULE_SET, where, subject, "none", "known", text)
         else:
             yield from _attributes(where, server, subject, want[name], have[name])
 
@@ -68,7 +68,7 @@ def _attributes(where: str, server: str, subject: str, want: _Named, have: _Name
             expected, found = set(expected), set(found)
         if expected != found:
             yield Difference(
-                Kind.RULE_SET,
+                DifferenceKind.RULE_SET,
                 where,
                 subject,
                 f"{attribute}: {listed(expected)}",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from controller.core.doctor.difference import Difference
-from controller.core.doctor.kinds import Kind
+from controller.core.doctor.kinds import DifferenceKind
 from controller.core.doctor.ribs import RouteServer
 from controller.core.session_keys import SessionKeys
 
@@ -27,5 +27,10 @@ def compare_session_keys(keys: Mapping[str, SessionKeys], servers: Sequence[Rout
             found = "signed with another key" if seen else "not signed"
             text = f"The session of {cloudlet} with {server.name} is {found}: {why}."
             yield Difference(
-                Kind.SESSION_KEY, f"BGP sessions of {cloudlet}", server.name, "signed with its key", found, text
+                DifferenceKind.SESSION_KEY,
+                f"BGP sessions of {cloudlet}",
+                server.name,
+                "signed with its key",
+                found,
+                text,
             )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from controller.core.doctor.difference import Difference
 from controller.core.doctor.kernels import Cloudlet
-from controller.core.doctor.kinds import Kind
+from controller.core.doctor.kinds import DifferenceKind
 
 MAKING = 2.0
 """Seconds in which a tunnel that is missing is being made."""
@@ -21,7 +21,12 @@ def compare_tunnels(cloudlets: Sequence[Cloudlet]) -> Iterator[Difference]:
         where = f"IPsec at {name}"
         if ipsec.problem:
             yield Difference(
-                Kind.NO_ENCRYPTION, where, name, "no problem", ipsec.problem, f"{name} cannot encrypt: {ipsec.problem}."
+                DifferenceKind.NO_ENCRYPTION,
+                where,
+                name,
+                "no problem",
+                ipsec.problem,
+                f"{name} cannot encrypt: {ipsec.problem}.",
             )
         remotes = {r.cloudlet for e in cloudlet.desired.endpoints for r in e.remotes if r.vtep != cloudlet.desired.vtep}
         speaking = {protected.name for protected in cloudlet.desired.protected}
@@ -36,4 +41,4 @@ def compare_tunnels(cloudlets: Sequence[Cloudlet]) -> Iterator[Difference]:
                 why += f"; {peer} does not say that it encrypts"
             what = "with which it shares a pool" if peer in remotes else "and BGP with it goes through one"
             text = f"{name} has no encrypted tunnel to {peer}, {what}{why}."
-            yield Difference(Kind.TUNNEL_IN_THE_CLEAR, where, f"tunnel to {peer}", "up", state, text)
+            yield Difference(DifferenceKind.TUNNEL_IN_THE_CLEAR, where, f"tunnel to {peer}", "up", state, text)

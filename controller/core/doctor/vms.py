@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from controller.core.doctor.difference import Difference
-from controller.core.doctor.kinds import Kind
+from controller.core.doctor.kinds import DifferenceKind
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ def compare_vms(vms: Iterable[Vm]) -> Iterator[Difference]:
         where = f"VMs at {vm.endpoint}"
         if vm.ended is not None:
             text = f"The VM {vm.name} ended by itself at {vm.endpoint}: {vm.ended}."
-            yield Difference(Kind.VM_ENDED, where, vm.name, "running", vm.condition, text)
+            yield Difference(DifferenceKind.VM_ENDED, where, vm.name, "running", vm.condition, text)
         elif vm.condition == "unresponsive":
             text = f"Whether the VM {vm.name} at {vm.endpoint} runs is not known: its hypervisor does not answer."
-            yield Difference(Kind.VM_UNKNOWN, where, vm.name, "running", vm.condition, text)
+            yield Difference(DifferenceKind.VM_UNKNOWN, where, vm.name, "running", vm.condition, text)

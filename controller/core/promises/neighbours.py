@@ -8,7 +8,7 @@ from controller.core.neighbours import Standing, judge, lifetime
 from controller.core.policy.model import Rules
 from controller.core.policy.promises import Coordinates, NeighbourTest, PolicyTest
 from controller.core.promises.region import Finding, Region, Unknown
-from controller.core.proximity.geodesic import Place, metres
+from controller.core.proximity.geodesic import Position, metres
 from controller.core.proximity.reach import limit
 
 
@@ -101,12 +101,12 @@ def _by_distance(test: NeighbourTest, region: Region) -> tuple[str, str]:
     return ("near" if distance <= most else "not"), f"{distance:.0f} m apart; near is up to {most:.0f} m"
 
 
-def _place(name: str | None, at: Coordinates | None, region: Region) -> Place | None:
+def _place(name: str | None, at: Coordinates | None, region: Region) -> Position | None:
     if at is not None:
-        return Place(*at)
+        return Position(*at)
     if name is None or not region.known:
         raise Unknown(f"where {name or 'the other one'} is only the inventory knows: give it as 'from_at' and 'to_at'")
     cloudlet = region.intent.cloudlets[name]
     if cloudlet.latitude is None or cloudlet.longitude is None:
         return None
-    return Place(cloudlet.latitude, cloudlet.longitude)
+    return Position(cloudlet.latitude, cloudlet.longitude)

@@ -13,20 +13,20 @@ latitudes and longitudes, and at most as on one of the other."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """WGS-84 degrees, latitude -90..90, longitude -180..180."""
 
     latitude: float
     longitude: float
 
 
-def metres(a: Place, b: Place) -> float:
+def metres(a: Position, b: Position) -> float:
     """The length of the geodesic between two places."""
     line = Geodesic.WGS84.Inverse(a.latitude, a.longitude, b.latitude, b.longitude, Geodesic.DISTANCE)
     return float(line["s12"])
 
 
-def angle(a: Place, b: Place) -> float:
+def angle(a: Position, b: Position) -> float:
     """Radians between two places on a sphere, by haversines, which are exact for places that are close."""
     north, south = radians(a.latitude), radians(b.latitude)
     across = sin(radians(b.longitude - a.longitude) / 2)
@@ -34,7 +34,7 @@ def angle(a: Place, b: Place) -> float:
     return 2 * asin(min(1.0, sqrt(h)))
 
 
-def within(a: Place, b: Place, limit: float) -> bool:
+def within(a: Position, b: Position, limit: float) -> bool:
     """Whether two places are at most `limit` metres apart. The geodesic is asked where the spheres leave it open."""
     if a == b:
         return limit >= 0

@@ -8,25 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import asin, ceil, cos, degrees, floor, radians, sin
 
 from controller.core.persistent_map import PersistentMap
-from controller.core.proximity.geodesic import LEAST_RADIUS, Place
+from controller.core.proximity.geodesic import LEAST_RADIUS, Position
 
 ROWS = 18_000
 """From the south pole to the north pole."""
 
 Cell = tuple[int, int]
 
-_EMPTY: Mapping[str, Place] = {}
+_EMPTY: Mapping[str, Position] = {}
 
 
 class Grid:
     """Names by place. Never changed in place: `but` gives another one."""
 
-    def __init__(self, cells: PersistentMap[Cell, Mapping[str, Place]] | None = None) -> None:
-        self._cells: PersistentMap[Cell, Mapping[str, Place]] = PersistentMap() if cells is None else cells
+    def __init__(self, cells: PersistentMap[Cell, Mapping[str, Position]] | None = None) -> None:
+        self._cells: PersistentMap[Cell, Mapping[str, Position]] = PersistentMap() if cells is None else cells
 
-    def but(self, moves: Iterable[tuple[str, Place | None, Place | None]]) -> "Grid":
+    def but(self, moves: Iterable[tuple[str, Position | None, Position | None]]) -> "Grid":
         """After moves: a name, the place where it was and the one where it is, None for nowhere."""
-        found: dict[Cell, dict[str, Place]] = {}
+        found: dict[Cell, dict[str, Position]] = {}
         for name, before, after in moves:
             if before == after:
                 continue
@@ -37,12 +37,12 @@ class Grid:
         left = {cell: names for cell, names in found.items() if names}
         return Grid(self._cells.updated(left, found.keys() - left.keys())) if found else self
 
-    def around(self, place: Place, metres: float) -> Iterator[tuple[str, Place]]:
+    def around(self, place: Position, metres: float) -> Iterator[tuple[str, Position]]:
         """Everybody within `metres` of a place, and some who are a little farther: the caller measures."""
         for cell in self._around(place, metres):
             yield from self._cells.get(cell, _EMPTY).items()
 
-    def _around(self, place: Place, metres: float) -> Iterator[Cell]:
+    def _around(self, place: Position, metres: float) -> Iterator[Cell]:
         away = (metres + 1e-6) / LEAST_RADIUS * (1 + 1e-6)
         south, north = place.latitude - degrees(away), place.latitude + degrees(away)
         rows = range(_row(max(south, -90.0)), _row(min(north, 90.0)) + 1)
@@ -71,7 +71,7 @@ def _across(latitude: float, away: float) -> float | None:
     return degrees(asin(ratio)) * (1 + 1e-6) + 1e-9 if ratio < 1 else None
 
 
-def _cell(place: Place) -> Cell:
+def _cell(place: Position) -> Cell:
     row = _row(place.latitude)
     count = _columns(row)
     return row, floor((place.longitude + 180) * count / 360) % count

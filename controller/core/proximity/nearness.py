@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from controller.core.intent import Intent
 from controller.core.policy.model import PolicyVcp
-from controller.core.proximity.geodesic import Place, angle, metres, within
+from controller.core.proximity.geodesic import Position, angle, metres, within
 from controller.core.proximity.reach import limit, reach
 
 Medians = Mapping[str, Mapping[str, float]]
@@ -17,8 +17,8 @@ class Encounter:
     """An endpoint that is near by distance. `rtt_ms` is None where nobody measured it. `limit` in metres."""
 
     endpoint: str
-    here: Place
-    there: Place
+    here: Position
+    there: Position
     limit: float
     rtt_ms: float | None = None
     max_rtt_ms: float | None = None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from controller.core import edits
-from controller.core.intent import Intent, State, Vcp
+from controller.core.intent import CloudletState, Intent, Vcp
 from controller.core.policy.model import PolicyVcp
 from controller.core.proximity.naming import next_name
 from controller.core.proximity.nearness import Encounter, Medians, Nearness
@@ -95,7 +95,7 @@ def _unfit(intent: Intent, rule: PolicyVcp, endpoint: str) -> str | None:
     cloudlet = intent.cloudlets[intent.endpoints[endpoint].cloudlet]
     if cloudlet.pe is not rule.flavour:
         return f"{endpoint} is {cloudlet.pe}, and {rule.name} is a family of {rule.flavour} pools"
-    if cloudlet.state is not State.ACTIVE:
+    if cloudlet.state is not CloudletState.ACTIVE:
         return f"its cloudlet {cloudlet.name} is {cloudlet.state}"
     if cloudlet.place is None:
         return f"nobody said where its cloudlet {cloudlet.name} is"

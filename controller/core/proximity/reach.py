@@ -6,7 +6,7 @@ coverage + d apart.
 """
 
 from controller.core.policy.model import Proximity
-from controller.core.proximity.geodesic import Place, within
+from controller.core.proximity.geodesic import Position, within
 
 
 def reach(policy: Proximity, cloudlet: str, rtt_ms: float = 0.0) -> float:
@@ -36,7 +36,9 @@ def limit(policy: Proximity, a: str, b: str, rtt_ms: float = 0.0) -> float:
     return min(reach(policy, a, rtt_ms), reach(policy, b, rtt_ms))
 
 
-def near(policy: Proximity, a: tuple[str, Place | None], b: tuple[str, Place | None], rtt_ms: float = 0.0) -> bool:
+def near(
+    policy: Proximity, a: tuple[str, Position | None], b: tuple[str, Position | None], rtt_ms: float = 0.0
+) -> bool:
     """Whether two cloudlets, by name and place, are near. Whose place nobody knows is near to none."""
     if a[1] is None or b[1] is None:
         return False

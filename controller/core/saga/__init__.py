@@ -7,7 +7,7 @@ is ordered from whom now. Nothing is done here; whoever does it may die at any p
 from controller.core.saga.advance import advance, begin, deadline, revocable
 from controller.core.saga.events import Admitted, Cancel, Clock, Did, Event, Gone, Hurry, Note, Resumed, Said, Wandered
 from controller.core.saga.orders import current, order
-from controller.core.saga.state import Phase, Place, Plan, Saga, Task, dump, load
+from controller.core.saga.state import MoveEnd, Phase, Plan, Saga, Task, dump, load
 from controller.core.saga.steps import Step
 
 __all__ = [
@@ -18,9 +18,9 @@ __all__ = [
     "Event",
     "Gone",
     "Hurry",
+    "MoveEnd",
     "Note",
     "Phase",
-    "Place",
     "Plan",
     "Resumed",
     "Saga",

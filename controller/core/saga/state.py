@@ -27,7 +27,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
+class MoveEnd:
     """One end of a move."""
 
     cloudlet: str
@@ -45,8 +45,8 @@ class Plan:
     move: str
     machine: Machine
     device: str
-    source: Place
-    destination: Place
+    source: MoveEnd
+    destination: MoveEnd
     old: str
     serving: Nic = "a"
     keep: bool = False
@@ -115,7 +115,7 @@ class Saga:
     reason: str = ""
 
     @property
-    def here(self) -> Place:
+    def here(self) -> MoveEnd:
         """Where the VM is, or was last."""
         return self.plan.destination if self.placed else self.plan.source
 

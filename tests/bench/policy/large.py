@@ -12,7 +12,7 @@ all kinds.
 from collections.abc import Iterator
 from ipaddress import IPv4Address
 
-from controller.core.intent import Cloudlet, Endpoint, Intent, State
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent
 from controller.wire.flavours import Flavour
 from tests.simulate.towns import name, prefix, vtep
 
@@ -43,7 +43,7 @@ def inhabited(cloudlets: int) -> Intent:
                 name(n),
                 Flavour.VPLS,
                 vtep(n),
-                State.ACTIVE,
+                CloudletState.ACTIVE,
                 labels={"city": f"k{n % CITIES}", "tier": str(n // CITIES % TIERS)},
                 latitude=45 + n // 100 * 0.027,
                 longitude=7 + n % 100 * 0.005,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.ipsec import Intent, Peer
+from agents.ipsec import TunnelIntent, TunnelPeer
 from agents.ipsec.strongswan import Strongswan
 from tests.bench.tunnel.processors import used
 from tests.integration.agent_namespaces import Namespace, cable, namespaces
@@ -45,7 +45,7 @@ async def mesh(count: int, patience: float = 60.0) -> Mesh:
     with tempfile.TemporaryDirectory() as folder, namespaces("core", *names) as [core, *spaces]:
         core.run("ip link add core type bridge")
         core.run("ip link set core up")
-        peers = [Peer(f"c{number}", vtep(number)) for number in range(1, count + 1)]
+        peers = [TunnelPeer(f"c{number}", vtep(number)) for number in range(1, count + 1)]
         authority, tunnels, pids = Authority(), list[Strongswan](), list[int]()
         for number, (space, peer) in enumerate(zip(spaces, peers, strict=True), 1):
             directory = Path(folder) / peer.cloudlet
@@ -61,7 +61,7 @@ async def mesh(count: int, patience: float = 60.0) -> Mesh:
             await asyncio.sleep(2)
             began, charons, agents = time.monotonic(), used(pids), used([os.getpid()])
             for own, each in zip(peers, tunnels, strict=True):
-                each.intend(Intent(own.cloudlet, own.vtep, tuple(sorted(p for p in peers if p != own))))
+                each.intend(TunnelIntent(own.cloudlet, own.vtep, tuple(sorted(p for p in peers if p != own))))
             await eventually("all tunnels", lambda: all(_whole(each, count - 1) for each in tunnels), patience)
             return Mesh(count, time.monotonic() - began, used(pids) - charons, used([os.getpid()]) - agents)
         finally:

@@ -11,7 +11,7 @@ from agents.backoff import Backoff
 from agents.controller.client import Controller, ControllerAway, ControllerRefused, Document
 from agents.identity import Identity
 from agents.identity.enrolment import EnrolmentError, credential
-from agents.storage.state import State, StateError
+from agents.storage.state import StateDirectory, StateError
 from controller.wire.moves import MoveReport, Orders
 from controller.wire.neighbours import Candidate, Candidates
 from tests.unit.agents.desires import desired, endpoint
@@ -165,7 +165,7 @@ async def test_what_can_go_wrong_with_the_stream(handler: Handler, said: str, op
 
 async def test_enrolment_keeps_the_credential(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("abc\n")
-    state = State(tmp_path / "state", "c1")
+    state = StateDirectory(tmp_path / "state", "c1")
 
     def handler(request: httpx.Request) -> httpx.Response:
         asked = json.loads(request.content)
@@ -181,11 +181,11 @@ async def test_enrolment_keeps_the_credential(tmp_path: Path) -> None:
         assert await credential(door, state, identity, "c1", tmp_path / "no-token", "1") == "xyz"
     assert (tmp_path / "state/credential.json").stat().st_mode & 0o777 == 0o600
     with pytest.raises(StateError, match="belongs to cloudlet c1, not c2"):
-        State(tmp_path / "state", "c2").credential()
+        StateDirectory(tmp_path / "state", "c2").credential()
 
 
 async def test_enrolment_errors(tmp_path: Path) -> None:
-    state, token = State(tmp_path / "state", "c1"), tmp_path / "token"
+    state, token = StateDirectory(tmp_path / "state", "c1"), tmp_path / "token"
     async with controller(lambda _: httpx.Response(401, json={"detail": "token expired"})) as door:
         identity = Identity("c1", door, tmp_path / "identity")
         with pytest.raises(EnrolmentError, match=r"token_file .*token: No such file"):
@@ -200,11 +200,11 @@ async def test_enrolment_errors(tmp_path: Path) -> None:
 
 
 def test_desired_state_is_kept(tmp_path: Path) -> None:
-    state = State(tmp_path / "a/b", "c1")
+    state = StateDirectory(tmp_path / "a/b", "c1")
     assert state.desired() is None
     state.save_desired(desired(endpoint(1)))
     assert state.desired() == desired(endpoint(1))
-    assert State(tmp_path / "a/b", "c2").desired() is None
+    assert StateDirectory(tmp_path / "a/b", "c2").desired() is None
     (tmp_path / "a/b/desired.json").write_text("{}")
     assert state.desired() is None
 

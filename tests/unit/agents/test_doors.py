@@ -26,7 +26,7 @@ from agents.hypervisors.libvirt.connection import Connection
 from agents.hypervisors.qemu import destination, mirror, overlay, paths, processor, qmp_answer, source, transfer
 from agents.hypervisors.qemu.monitor import Session
 from agents.hypervisors.qemu.record import Record
-from agents.hypervisors.qemu.target import Place
+from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.vm import Vm
 from agents.ipsec.charon import Charon, CharonError
 from agents.ipsec.connections import PREFIX
@@ -79,7 +79,7 @@ PRINTED: dict[str, tuple[Any, Callable[[Path], Awaitable[object]], type[Exceptio
     "nft's drops": ({"nftables": [{"set": {**_NAMED, "name": "came_from", "elem": _ELEMENTS}}]}, lambda _: drops(),
         NftError),
     "ip mptcp": (
-        [{"address": "192.0.2.1", "id": 1, "port": 4444}], lambda _: paths.withdraw([Place("192.0.2.1", 4444)]),
+        [{"address": "192.0.2.1", "id": 1, "port": 4444}], lambda _: paths.withdraw([HostPort("192.0.2.1", 4444)]),
         HypervisorError,
     ),
     "qemu-img": ({"virtual-size": 1 << 30}, lambda at: overlay._size(at), HypervisorError),
@@ -116,7 +116,7 @@ async def test_what_ss_prints(word: str, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(command, "run", run)
     for said in ("", "\0", f"{word}{'9' * 5000}", f"{word}-1", f"{word}x", word * 10_000, DEEP):  # noqa: B007
         for call in (paths.silence, paths.unheard, paths.unanswered):
-            assert await call([Place("192.0.2.1", 1)]) >= 0
+            assert await call([HostPort("192.0.2.1", 1)]) >= 0
 
 
 # QEMU's monitor.

@@ -11,7 +11,7 @@ import pytest
 from agents.bgp.frr.daemon import _keep
 from agents.hypervisors.qemu import record
 from agents.storage import durable
-from agents.storage.state import State
+from agents.storage.state import StateDirectory
 
 ROOT = Path(__file__).parents[3]
 RENAMES = {"rename", "renames", "replace", "link", "symlink"}
@@ -33,7 +33,7 @@ def recorded(path: Path) -> None:
 
 WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "durable": ("file", lambda path: durable.replace(path, "new")),
-    "state": ("desired.json", lambda path: State(path.parent, "c1").write(path.name, "new")),
+    "state": ("desired.json", lambda path: StateDirectory(path.parent, "c1").write(path.name, "new")),
     "a machine's record": (record.FILE, recorded),
     "frr.conf": ("frr.conf", kept),
 }

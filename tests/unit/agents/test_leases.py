@@ -15,13 +15,13 @@ from agents.dhcp.lease_source import LeaseRefused, NoAnswer
 from agents.leases import journal as files
 from agents.leases import lan as timing
 from agents.leases.journal import Journal, JournalError
-from agents.leases.lan import Lan
+from agents.leases.lan import LeasedLan
 from controller.wire.delegations import Block, Client, Exchange, Exchanged, Known
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 from tests.unit.agents.desires import endpoint
 
 LAN = endpoint(1)
-Start = Callable[..., Awaitable[Lan]]
+Start = Callable[..., Awaitable[LeasedLan]]
 
 
 def request(number: int, address: str | None = None, **more: object) -> LeaseRequest:
@@ -71,8 +71,8 @@ class Site:
         self.path, self.plan, self.clock = path, plan, clock
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[Lan]:
-        lan = Lan(LAN, self.path / "state", self.plan, self.clock)
+    async def running(self) -> AsyncIterator[LeasedLan]:
+        lan = LeasedLan(LAN, self.path / "state", self.plan, self.clock)
         task = asyncio.create_task(lan.run())
         try:
             yield lan
@@ -82,7 +82,7 @@ class Site:
                 await task
             await lan.close()
 
-    async def settled(self, lan: Lan) -> None:
+    async def settled(self, lan: LeasedLan) -> None:
         async with asyncio.timeout(5):
             while lan._account.due:  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
@@ -100,7 +100,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return Site(tmp_path, Plan(), Clock())
 
 
-async def lease(lan: Lan, number: int) -> LeaseGrant:
+async def lease(lan: LeasedLan, number: int) -> LeaseGrant:
     offered = await lan.offer(request(number))
     granted = await lan.grant(request(number, offered.address))
     assert granted == offered

@@ -9,7 +9,7 @@ from agents.fence import BUDGETS, UNASKED
 from agents.kernel.netlink import Kernel, KernelError
 from agents.kernel.operations import Operation, describe
 from agents.kernel.snapshot import Snapshot
-from agents.kernel.vpls import Announcement, Block
+from agents.kernel.vpls import Announcement, LabelBlock
 from agents.nft import Dropped, Nft, NftError
 from agents.reconcile import Reconciler
 from controller.wire.desired import Desired, Protected
@@ -71,7 +71,7 @@ class ModelNft:
 
 KERNEL_OF_TWO = desired(endpoint(1, remotes=[remote(endpoint(2))]), endpoint(3, index=2, remotes=[remote(endpoint(2))]))
 TABLE = [
-    Announcement(Block("65000:2", 2, 1, 64, 4097), frozenset({"65000:1", "65000:3"}), vtep(2), 1450),
+    Announcement(LabelBlock("65000:2", 2, 1, 64, 4097), frozenset({"65000:1", "65000:3"}), vtep(2), 1450),
 ]
 
 

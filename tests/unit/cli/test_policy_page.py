@@ -1,5 +1,5 @@
-"""`docs/reports/policy-tour.md` says what `weft` prints: the page is run from top to bottom against a controller in a process
-of its own. `python -m tests.unit.cli.test_policy_page` writes the outputs into the page."""
+"""`docs/reports/policy-tour.md` says what `weft` prints: the page is played from top to bottom, against a controller in
+a process of its own. `python -m tests.unit.cli.test_policy_page` writes the outputs into the page."""
 
 import os
 import re

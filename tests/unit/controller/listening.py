@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from controller.core.intent import Cloudlet, State
+from controller.core.intent import Cloudlet, CloudletState
 from controller.core.tokens import digest
 from controller.region import Region
 from controller.server import sockets
@@ -75,7 +75,7 @@ def listen(tmp_path: Path, migrated: Path) -> Listen:
             listeners = (None, region.identity.listener)[: len(opened)]
             servers = [server(app, connections, listener) for listener in listeners]
             tasks = [asyncio.create_task(s.serve(sockets=[sock])) for s, sock in zip(servers, opened, strict=True)]
-            cloudlet = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", State.ACTIVE, digest("the-credential-of-c1"))
+            cloudlet = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", CloudletState.ACTIVE, digest("the-credential-of-c1"))
             await region.changes.flow.make(lambda intent: intent.with_cloudlet(cloudlet), "test")
             async with httpx.AsyncClient(
                 base_url=f"http://127.0.0.1:{ports[0]}", timeout=20, trust_env=False, verify=PLAIN

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from controller.core import edits, machines
 from controller.core.announce_permits import berth
-from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent, Vcp
 from controller.core.refusals import Refused
 from controller.wire.flavours import Flavour
 from controller.wire.machines import NICS
@@ -42,7 +42,7 @@ def founded() -> Intent:
     for number in range(CLOUDLETS):
         wanted = Cloudlet(f"c{number}", flavour(number), f"192.0.2.{number + 1}")
         intent = edits.add_cloudlet(intent, wanted, ["192.0.2.200"])
-        intent = edits.set_state(intent, wanted.name, State.ACTIVE)
+        intent = edits.set_state(intent, wanted.name, CloudletState.ACTIVE)
     for number in range(POOLS):
         intent = edits.add_vcp(intent, Vcp(f"p{number}", flavour(number)))
     return intent
@@ -86,7 +86,7 @@ def step(intent: Intent, edit: tuple[object, ...]) -> Intent:
     try:
         if name == "enrol":
             cloudlet = str(arguments[0])
-            return edits.enrol(intent, cloudlet, State.ACTIVE, f"of {cloudlet}", None)
+            return edits.enrol(intent, cloudlet, CloudletState.ACTIVE, f"of {cloudlet}", None)
         after: Intent = getattr(edits, str(name))(intent, *arguments)
     except Refused:
         return intent

@@ -8,7 +8,7 @@ import pytest
 from controller.core import announce_permits
 from controller.core.announce_permits import berth
 from controller.core.changed_names import ChangedNames, document, of_document
-from controller.core.intent import Cloudlet, Endpoint, Intent, State
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent
 from controller.core.rulesets import rule_set
 from controller.db import announce_permits as table
 from controller.db import intents
@@ -30,7 +30,7 @@ At = Mapping[str, tuple[bool, list[str]]]
 
 def region(prefix6: str | None = None) -> Intent:
     """Two EVPN cloudlets and one of VPLS."""
-    cloudlets = {f"c{n}": Cloudlet(f"c{n}", Flavour.EVPN, f"192.0.2.{n}", State.ACTIVE) for n in (1, 2, 3)}
+    cloudlets = {f"c{n}": Cloudlet(f"c{n}", Flavour.EVPN, f"192.0.2.{n}", CloudletState.ACTIVE) for n in (1, 2, 3)}
     cloudlets["c3"] = replace(cloudlets["c3"], pe=Flavour.VPLS)
     lans = {f"c{n}-lan": Endpoint(f"c{n}-lan", f"c{n}", n, 1, f"10.{n}.0.0/24", f"10.{n}.0.1") for n in (1, 2, 3)}
     lans["c1-lan"] = replace(lans["c1-lan"], prefix6=prefix6)

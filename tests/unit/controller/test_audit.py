@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from controller.core.audit import LONGEST, Chain, Entry, asked, details, seal
+from controller.core.audit import LONGEST, AuditEntry, Chain, asked, details, seal
 from controller.db import audit, events
 from controller.db.engine import Database
 from tests.unit.controller.conftest import Controller, Start, eventually, problem
@@ -21,14 +21,14 @@ from tests.unit.controller.test_tokens import holder
 WORDS = st.text(max_size=20)
 ENTRIES = st.lists(
     st.builds(
-        Entry, st.just(0), st.datetimes(timezones=st.just(UTC)), WORDS, WORDS, WORDS, st.integers(100, 599), WORDS
+        AuditEntry, st.just(0), st.datetimes(timezones=st.just(UTC)), WORDS, WORDS, WORDS, st.integers(100, 599), WORDS
     ),
     min_size=1,
     max_size=8,
 )
 
 
-def sealed(entries: list[Entry]) -> list[tuple[Entry, str]]:
+def sealed(entries: list[AuditEntry]) -> list[tuple[AuditEntry, str]]:
     chain, found = Chain(), []
     for number, one in enumerate(entries, 1):
         entry = replace(one, number=number)
@@ -37,14 +37,14 @@ def sealed(entries: list[Entry]) -> list[tuple[Entry, str]]:
     return found
 
 
-def first_flaw(entries: list[tuple[Entry, str]]) -> int | None:
+def first_flaw(entries: list[tuple[AuditEntry, str]]) -> int | None:
     """The number of the first entry that does not follow, counted from 1."""
     chain = Chain()
     return next((n for n, one in enumerate(entries, 1) if chain.follow(*one)), None)
 
 
 @given(ENTRIES, st.data())
-def test_the_first_entry_that_was_tampered_with_is_found(entries: list[Entry], data: st.DataObject) -> None:
+def test_the_first_entry_that_was_tampered_with_is_found(entries: list[AuditEntry], data: st.DataObject) -> None:
     log = sealed(entries)
     assert first_flaw(log) is None
     at = data.draw(st.integers(0, len(log) - 1))
@@ -230,7 +230,7 @@ async def test_a_log_that_was_made_anew_shows_by_what_was_noted(controller: Cont
             await session.execute(text("UPDATE audit SET who = 'nobody'"))
             at = (await log(controller))[number - 1]["at"]
             row = (await session.execute(text(f"SELECT * FROM audit WHERE number = {number}"))).mappings().one()
-            entry = Entry(
+            entry = AuditEntry(
                 number, datetime.fromisoformat(at), "nobody", *(row[k] for k in ("method", "path", "status", "details"))
             )
             given = seal(chain.seal, entry)

@@ -14,14 +14,14 @@ from controller.core.affected import concerned
 from controller.core.desired import Fabric, desired, tunnels
 from controller.core.destinations import authorise
 from controller.core.following import followed
+from controller.core.intent import CloudletState as Life
 from controller.core.intent import Endpoint, Intent
-from controller.core.intent import State as Life
 from controller.core.membership import settled
 from controller.core.policy.model import PolicyVcp, Rules, Tenant
 from controller.core.refusals import Refused
 from controller.core.roles import Caller, Role
 from controller.core.rulesets import apply, operations, rule_set
-from controller.core.saga import Place, Plan
+from controller.core.saga import MoveEnd, Plan
 from controller.wire.desired import Speaker
 from tests.unit.agents.moves.region import MACHINE
 from tests.unit.controller.conftest import Controller, Start, eventually, problem
@@ -140,7 +140,7 @@ def test_what_is_made_anew_was_never_consented_to() -> None:
 def test_nobody_moves_a_vm_to_what_is_held_back() -> None:
     intent = one_of("acme", POLICIES["asks"])
     intent = edits.add_endpoint(intent, replace(lan(1, 0, "10.1.0.0/24"), tenant="acme"), [])
-    source, destination = (Place(f"c{n}", f"c{n}-lan0", f"192.0.2.{n + 1}") for n in (0, 1))
+    source, destination = (MoveEnd(f"c{n}", f"c{n}-lan0", f"192.0.2.{n + 1}") for n in (0, 1))
     plan = Plan("m", MACHINE, "d", source, destination, old="10.0.0.2")
     with pytest.raises(Refused, match="tenant acme has not consented to c1-lan0"):
         authorise(intent, plan)

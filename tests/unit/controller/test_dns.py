@@ -3,7 +3,7 @@
 import dns.zone
 import pytest
 
-from controller.core.dns import Form, Held, Host, heading, records
+from controller.core.dns import Form, Host, NamedHost, heading, records
 from tests.unit.controller.conftest import Controller
 from tests.unit.controller.test_leases import lan, mac
 
@@ -65,14 +65,14 @@ async def test_two_hosts_do_not_share_a_name(controller: Controller) -> None:
 
 
 def test_both_families_in_both_directions() -> None:
-    held = Held("m1", Host.VM, "c1-lan", ("10.1.0.3", "2001:db8::3"))
+    held = NamedHost("m1", Host.VM, "c1-lan", ("10.1.0.3", "2001:db8::3"))
     assert list(records([held], Form.ZONE, "x"))[1] == "m1-vm.c1-lan IN AAAA 2001:db8::3\n"
     assert list(records([held], Form.REVERSE, "x"))[1].startswith("3.0.0.0.0.0.0.0.")
     assert heading(Form.ZONE, "x").endswith("$ORIGIN x.\n$TTL 60\n")
 
 
 def test_a_label_is_never_too_long_and_who_would_share_a_cut_one_is_left_out() -> None:
-    long, other = (Held("m" * 62 + last, Host.VM, "e" * 63, (f"10.1.0.{n}",)) for n, last in ((3, "a"), (5, "b")))
+    long, other = (NamedHost("m" * 62 + last, Host.VM, "e" * 63, (f"10.1.0.{n}",)) for n, last in ((3, "a"), (5, "b")))
     assert max(map(len, long.name.split("."))) == 63 and long.name == other.name
     assert list(records([other, long], Form.ZONE, "x")) == [
         f"{long.name} IN A 10.1.0.3\n",

@@ -12,7 +12,7 @@ from agents.controller.client import ControllerAway, ControllerRefused
 from agents.identity import Identity
 from agents.identity import x509 as agents_x509
 from agents.identity.enrolment import credential
-from agents.storage.state import State
+from agents.storage.state import StateDirectory
 from controller.core.tokens import new_secret
 from controller.wire.certificates import CertificateRequest
 from controller.wire.enrolments import Enrolment, EnrolmentRequest
@@ -91,7 +91,7 @@ async def test_an_agent_asks_again_with_its_key_after_a_restart_too(controller: 
     await asyncio.gather(trying, return_exceptions=True)
 
     door = await controller.stack.enter_async_context(Door(site.url))
-    identity, state = Identity("c1", door, site.path / "identity"), State(site.path, "c1")
+    identity, state = Identity("c1", door, site.path / "identity"), StateDirectory(site.path, "c1")
     kept = await credential(door, state, identity, "c1", site.path / "token", "1")
     assert {request.credential for request in asked} == {kept} == {state.credential()}
     assert not (site.path / "proposed").exists()

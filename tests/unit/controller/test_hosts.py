@@ -9,7 +9,7 @@ from controller.core.affected import concerned
 from controller.core.desired import Fabric, desired
 from controller.core.doctor.kernels import Cloudlet as Diagnosed
 from controller.core.doctor.tunnels import compare_tunnels
-from controller.core.intent import Cloudlet, Endpoint, Intent, State
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent
 from controller.core.refusals import Refused
 from controller.core.rulesets import operations, rule_set
 from controller.core.tunnels import peers
@@ -27,7 +27,7 @@ FABRIC = Fabric(ASN, tuple(Speaker(name=n, address=a, asn=ASN) for n, a in SERVE
 
 
 def cloudlet(name: str, vtep: str, *, enrolled: bool = True) -> Cloudlet:
-    return Cloudlet(name, Flavour.VPLS, vtep, State.ACTIVE, credential=f"of {name}" if enrolled else None)
+    return Cloudlet(name, Flavour.VPLS, vtep, CloudletState.ACTIVE, credential=f"of {name}" if enrolled else None)
 
 
 PES = {name: cloudlet(name, f"192.0.2.{number}") for number, name in enumerate(("c1", "c2"), start=1)}
@@ -56,7 +56,7 @@ def test_who_has_enrolled_protects_the_hosts() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        replace(HOST, state=State.INVITED, credential=None),
+        replace(HOST, state=CloudletState.INVITED, credential=None),
         replace(HOST, credential=None),
         replace(HOST, revoked=True, credential=None),
         replace(HOST, vtep="192.0.2.9"),

@@ -14,7 +14,7 @@ from cryptography import x509 as certificates
 from agents.controller.client import Controller as Door
 from agents.identity import Identity, identity, x509
 from agents.identity.enrolment import credential
-from agents.storage.state import State
+from agents.storage.state import StateDirectory
 from controller.core.clock import now
 from controller.trust import ceremony
 from controller.trust.builtin import BuiltIn
@@ -35,12 +35,12 @@ async def running(one: Identity) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def agent(controller: Controller, path: Path, **more: object) -> tuple[Door, Identity, State]:
+async def agent(controller: Controller, path: Path, **more: object) -> tuple[Door, Identity, StateDirectory]:
     """Enrolled as c1, as `weft-agent run` does it."""
     body = {"name": "c1", "pe": "vpls", "vtep": "192.0.2.1"} | more
     (path / "token").write_text((await controller.post("/cloudlets", body))["token"])
     door = await controller.stack.enter_async_context(Door(str(controller.http.base_url)))
-    state, one = State(path / "state", "c1"), Identity("c1", door, path / "state/identity")
+    state, one = StateDirectory(path / "state", "c1"), Identity("c1", door, path / "state/identity")
     door.use(await credential(door, state, one, "c1", path / "token", "1"))
     return door, one, state
 
@@ -118,7 +118,7 @@ async def test_a_controller_that_is_away_is_asked_again(
     before = files(tmp_path)["certificate.pem"]
     async with start(authority=root, certificate_seconds=40 * 3600) as controller:
         door = await controller.stack.enter_async_context(Door(str(controller.http.base_url)))
-        door.use(State(tmp_path / "state", "c1").credential() or "")
+        door.use(StateDirectory(tmp_path / "state", "c1").credential() or "")
         one = Identity("c1", door, tmp_path / "state/identity")
         assert one.problem is not None
         async with running(one):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.core.clock import now
-from controller.core.sightings import Place
+from controller.core.sightings import DevicePlace
 from controller.db import moves as table
 from controller.db import sightings
 from tests.unit.controller.conftest import Controller, Start, problem
@@ -128,7 +128,7 @@ async def test_back_to_where_its_address_is_from(controller: Controller) -> None
 async def test_only_a_device_that_walks_on_ends_a_move(controller: Controller, walks: bool) -> None:
     """A new leader tells again where every device is: one that was there before the move began has not walked on."""
     async with town(controller) as town_:
-        place = Place(
+        place = DevicePlace(
             "c3-lan", seen_since=now(), at=now(), how="lease", turned_at=now(), endpoint="c3-lan", since=now()
         )
         async with controller.region.database.write() as session:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from controller.agents.neighbours import _sentence
 from controller.core import bandwidths, neighbour_history
-from controller.core.intent import Intent, State
+from controller.core.intent import CloudletState, Intent
 from controller.core.neighbour_history import DAY, HOUR, ROUND, Summary, kept, rolled, start
 from controller.core.neighbour_reports import Intake
 from controller.core.neighbours import Standing, candidates, concerned, judge, lifetime, report_seconds
@@ -80,7 +80,7 @@ def test_candidates_share_a_pool_and_are_active_and_it_is_mutual(steps: list[tup
         told |= {name: candidates(intent, name) for name in concerned(before, intent)}
         assert told == {name: candidates(intent, name) for name in intent.cloudlets}, "everybody concerned was told"
     found = {name: {c.cloudlet for c in told[name].candidates} for name in told}
-    active = {name for name, c in intent.cloudlets.items() if c.state is State.ACTIVE}
+    active = {name for name, c in intent.cloudlets.items() if c.state is CloudletState.ACTIVE}
     for name, others in found.items():
         assert others == {other for other in active - {name} if name in active and _share(intent, name, other)}
         assert all(name in found[other] for other in others)

@@ -20,7 +20,7 @@ from schemathesis.specs.openapi import checks as openapi_checks
 
 from controller.api.access import TRUSTED
 from controller.core.clock import now
-from controller.core.intent import Cloudlet, State
+from controller.core.intent import Cloudlet, CloudletState
 from controller.core.tokens import digest
 from controller.server.app import create_app
 from controller.settings import Settings
@@ -69,7 +69,7 @@ def running(url: str, authority: Path | None = None) -> Iterator[Client]:
 
     async def start() -> httpx.AsyncClient:
         await lifespan.__aenter__()
-        wanted = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", State.ACTIVE, digest(CREDENTIAL))
+        wanted = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", CloudletState.ACTIVE, digest(CREDENTIAL))
         await inner.state.region.changes.flow.make(lambda intent: intent.with_cloudlet(wanted), "test")
         transport = httpx.ASGITransport(trusted, raise_app_exceptions=False)
         return httpx.AsyncClient(transport=transport, base_url="http://controller")

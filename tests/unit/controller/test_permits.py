@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent, Vcp
 from controller.core.restored import given_back
 from controller.core.rulesets import apply, operations, rule_set
 from controller.wire.desired import gateway_mac
@@ -18,7 +18,7 @@ ASN = 65000
 
 
 def intent(flavour: Flavour, prefix6: str | None = None) -> Intent:
-    cloudlet = Cloudlet("c1", flavour, "10.99.0.1", State.ACTIVE)
+    cloudlet = Cloudlet("c1", flavour, "10.99.0.1", CloudletState.ACTIVE)
     lan = Endpoint("lan", "c1", 7, 2, "10.1.0.0/24", "10.1.0.1", vni=None if flavour is Flavour.VPLS else 10000)
     lan = replace(lan, prefix6=prefix6)
     return Intent(1, {"c1": cloudlet}, {"lan": lan}, {"blue": Vcp("blue", flavour, members=frozenset({"lan"}))})

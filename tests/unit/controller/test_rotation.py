@@ -204,6 +204,6 @@ def test_whoever_cannot_be_asked_keeps_a_rotation_from_its_end(tmp_path: Path) -
 
 
 def test_a_few_are_named() -> None:
-    held = [ceremony.Held(f"c{number}", number > 6) for number in range(1, 9) for _ in range(2)]
+    held = [ceremony.CertificateInUse(f"c{number}", number > 6) for number in range(1, 9) for _ in range(2)]
     with pytest.raises(NotMade, match=r"good: 16, of c1, c2, c3, c4, c5 and 3 more; without .* c5 and 1 more, and"):
         ceremony.finish(Path("nowhere"), held)

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from controller.core.intent import Intent
-from controller.core.inventory import Cloudlet, Endpoint, State, Vcp
+from controller.core.inventory import Cloudlet, CloudletState, Endpoint, Vcp
 from controller.core.sighting_evidence import Lease, Witnesses, Worth, follows, gateway_macs
-from controller.core.sightings import CALM, MOST, Place, hold, see, settle, settles_at, turns
+from controller.core.sightings import CALM, MOST, DevicePlace, hold, see, settle, settles_at, turns
 from controller.wire.flavours import Flavour
 from controller.wire.sightings import Sighting
 
@@ -29,7 +29,7 @@ class Follower:
     """A device as the controller takes it: told what was seen, and settled when it is time."""
 
     def __init__(self, settle_seconds: float = SETTLE) -> None:
-        self.place: Place | None = None
+        self.place: DevicePlace | None = None
         self.moves: list[tuple[datetime, str]] = []
         self._seconds = settle_seconds
 
@@ -196,7 +196,9 @@ def _endpoint(number: int) -> Endpoint:
 
 @pytest.fixture(scope="module")
 def intent() -> Intent:
-    cloudlets = {f"c{n}": Cloudlet(f"c{n}", Flavour.VPLS, f"192.0.2.{n}", state=State.ACTIVE) for n in (1, 2, 3)}
+    cloudlets = {
+        f"c{n}": Cloudlet(f"c{n}", Flavour.VPLS, f"192.0.2.{n}", state=CloudletState.ACTIVE) for n in (1, 2, 3)
+    }
     endpoints = {f"c{n}-lan": _endpoint(n) for n in (1, 2, 3)}
     vcp = Vcp(name="blue", members=frozenset({"c1-lan", "c2-lan"}))
     return Intent(cloudlets=cloudlets, endpoints=endpoints, vcps={"blue": vcp})
@@ -256,7 +258,9 @@ PACKETS = st.builds(
 @example([packet("c1-lan", "10.2.0.2")])
 def test_packets_alone_never_move_anybody(sent: list[Sighting]) -> None:
     """Whatever is sent, by whomever, as long as no lease is given: m1 stays where it got its latest one."""
-    cloudlets = {f"c{n}": Cloudlet(f"c{n}", Flavour.VPLS, f"192.0.2.{n}", state=State.ACTIVE) for n in (1, 2, 3)}
+    cloudlets = {
+        f"c{n}": Cloudlet(f"c{n}", Flavour.VPLS, f"192.0.2.{n}", state=CloudletState.ACTIVE) for n in (1, 2, 3)
+    }
     vcp = Vcp(name="blue", members=frozenset({"c1-lan", "c2-lan"}))
     intent = Intent(cloudlets=cloudlets, endpoints={f"c{n}-lan": _endpoint(n) for n in (1, 2, 3)}, vcps={"blue": vcp})
     old, new = replace(LEASE, endpoint="c1-lan", since=at(-500)), replace(LEASE, since=at(0))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.agents import tunnels as work
-from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent, Vcp
 from controller.core.tunnels import ALARM, Word, pair, peers, turns
 from controller.db import tunnels as tunnel_table
 from controller.wire.flavours import Flavour
@@ -227,7 +227,8 @@ def region(pools: list[set[int]]) -> Intent:
     """Six cloudlets with an endpoint each."""
     numbers = range(1, 7)
     cloudlets = {
-        f"c{n}": Cloudlet(name=f"c{n}", state=State.ACTIVE, pe=Flavour.VPLS, vtep=f"192.0.2.{n}") for n in numbers
+        f"c{n}": Cloudlet(name=f"c{n}", state=CloudletState.ACTIVE, pe=Flavour.VPLS, vtep=f"192.0.2.{n}")
+        for n in numbers
     }
     endpoints = {
         f"e{n}": Endpoint(

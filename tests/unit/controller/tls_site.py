@@ -12,7 +12,7 @@ from agents.controller.client import Controller as Door
 from agents.controller.client import ControllerAway, ControllerRefused
 from agents.identity import Identity, tls
 from agents.identity.enrolment import credential
-from agents.storage.state import State
+from agents.storage.state import StateDirectory
 from controller.core.clock import now
 from controller.trust import ceremony
 from controller.wire.certificates import Authorities, Revocations
@@ -28,7 +28,7 @@ class Site:
 
     def __init__(self, controller: Controller, url: str, path: Path, name: str = "c1") -> None:
         self.controller, self.url, self.path, self.name = controller, url, path, name
-        self.state = State(path, name)
+        self.state = StateDirectory(path, name)
 
     async def enrol(self, number: int = 1, token: str | None = None, **more: Any) -> "Site":
         if token is None:

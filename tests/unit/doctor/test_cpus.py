@@ -1,6 +1,6 @@
 """VMs whose settled CPU a cloudlet within their reach does not have are named, with both."""
 
-from controller.core.doctor import Kind, Settled, compare_cpus
+from controller.core.doctor import DifferenceKind, Settled, compare_cpus
 from controller.core.doctor.cpus import MOST
 from controller.core.doctor.difference import Difference
 from controller.wire.platforms import Platform
@@ -17,7 +17,7 @@ def found(reports: dict[str, Platform], *vms: Settled, reach: str = "c1 c2 c3") 
 
 def test_the_cloudlet_that_lacks_it_is_named_with_the_vms() -> None:
     [one] = found({"c1": NEWER, "c2": SAME, "c3": POORER})
-    assert (one.kind, one.subject, one.expected) == (Kind.VM_CPU, "db, web", "newest")
+    assert (one.kind, one.subject, one.expected) == (DifferenceKind.VM_CPU, "db, web", "newest")
     assert one.text.startswith("db, web at c1-lan cannot move to c3: c3 cannot give guests the CPU newest: it lacks ")
     assert "weft vm set --cpu" in one.remedy
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.main import get_command
 
 from controller.cli.main import app
-from controller.core.doctor import REMEDIES, Cloudlet, Difference, Kind, Route, RouteServer, compare
+from controller.core.doctor import REMEDIES, Cloudlet, Difference, DifferenceKind, Route, RouteServer, compare
 from controller.wire import reports, rulesets
 from controller.wire.findings import Finding, FindingKind, IpFamily, Passage, Verdict
 from controller.wire.tunnels import Ipsec, IpsecTunnel
@@ -302,7 +302,7 @@ def test_every_pair_that_does_not_pass_as_it_should_is_found(region: Region, dat
             assert found == []
         else:
             [difference] = found
-            kind = Kind.DOES_NOT_PASS if allowed else Kind.PASSES_THOUGH_FORBIDDEN
+            kind = DifferenceKind.DOES_NOT_PASS if allowed else DifferenceKind.PASSES_THOUGH_FORBIDDEN
             assert difference.kind is kind and difference.subject == f"{region.name(a)} to {region.name(b)}"
             assert family.replace("ip", "IP") in difference.text
 
@@ -315,7 +315,7 @@ def test_of_old_probes_nothing_is_said() -> None:
     assert check(region, c1=with_passages(region.cloudlet(1), early, gone)) == []
     silent = Passage(remote="c2-lan", allowed=True, verdict="silent")
     away = replace(with_passages(region.cloudlet(1), silent), connected=False)
-    assert [d.kind for d in check(region, c1=away)] == [Kind.AGENT_AWAY]
+    assert [d.kind for d in check(region, c1=away)] == [DifferenceKind.AGENT_AWAY]
 
 
 @pytest.mark.parametrize("kind", get_args(FindingKind))
@@ -333,8 +333,8 @@ COMMANDS = re.compile(r"`weft ([a-z-]+) ([a-z]+)[^`]*`")
 DOCUMENTED = Path("docs/operate/doctor.md")
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_every_kind_has_a_remedy_that_can_be_followed_and_is_documented(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", DifferenceKind)
+def test_every_kind_has_a_remedy_that_can_be_followed_and_is_documented(kind: DifferenceKind) -> None:
     remedy = REMEDIES[kind]
     nouns = cast(click.Group, get_command(app)).commands
     for noun, verb in COMMANDS.findall(remedy):

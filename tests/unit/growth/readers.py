@@ -97,7 +97,7 @@ _JSON = (
     _again(b" "),
 )
 _FIXED4 = dhcp.encode(
-    dhcp.Message(op=1, xid=1, mac=bytes(6), kind=dhcp.Kind.DISCOVER, options={dhcp.Option.HOST_NAME: b"a"})
+    dhcp.Message(op=1, xid=1, mac=bytes(6), kind=dhcp.MessageType.DISCOVER, options={dhcp.Option.HOST_NAME: b"a"})
 )[:240]  # up to the first option
 
 
@@ -263,7 +263,7 @@ CASES: dict[str, list[Case]] = {
             op=1,
             xid=1,
             mac=bytes(6),
-            kind=dhcp.Kind.DISCOVER,
+            kind=dhcp.MessageType.DISCOVER,
             options={dhcp.Option.HOST_NAME: b"a." * (size // 2) + b"!"},
         ),
     ),

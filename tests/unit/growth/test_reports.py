@@ -1,7 +1,7 @@
 """Agents' reports cost no more for it that pools are large: n sightings in a pool of n LANs."""
 
 from controller.core.intent import Intent
-from controller.core.inventory import Cloudlet, Endpoint, State, Vcp
+from controller.core.inventory import Cloudlet, CloudletState, Endpoint, Vcp
 from controller.core.sighting_evidence import Witnesses
 from controller.wire.flavours import Flavour
 from controller.wire.sightings import Sighting
@@ -16,7 +16,7 @@ def _reported(size: int) -> tuple[Intent, list[Sighting]]:
         name: Endpoint(name, name, number + 1, 1, f"{net}.0/24", f"{net}.1")
         for number, (name, net) in enumerate(zip(names, nets, strict=True))
     }
-    cloudlets = {name: Cloudlet(name, Flavour.EVPN, f"192.0.2.{1}", state=State.ACTIVE) for name in names}
+    cloudlets = {name: Cloudlet(name, Flavour.EVPN, f"192.0.2.{1}", state=CloudletState.ACTIVE) for name in names}
     pool = Vcp(name="blue", members=frozenset(names))
     seen = [Sighting(endpoint="c0", address=f"{net}.2", how="packet", mac="02:00:5e:00:00:01") for net in nets]
     return Intent(cloudlets=cloudlets, endpoints=endpoints, vcps={"blue": pool}), seen

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.clear import Kind, Leak, judge
+from lab.clear import Leak, TrafficKind, judge
 from lab.errors import LabError
 from lab.pcap import frames
 
@@ -33,39 +33,39 @@ def tcp(payload: bytes, port: int = 8443) -> bytes:
 @pytest.mark.parametrize(
     ("frame", "kind"),
     [
-        (ipv4(17, udp(4789, bytes(8) + b"frame")), Kind.VXLAN),
-        (ipv4(17, udp(4789, KEEPALIVE), options=2), Kind.VXLAN),
-        (ipv4(6, tcp(KEEPALIVE, 179)), Kind.BGP),
-        (ipv4(6, tcp(b"the rest of another" + KEEPALIVE, 1790)), Kind.BGP),
-        (ipv4(17, KEEPALIVE, fragment=185), Kind.BGP),
-        (ipv4(6, tcp(REPORT)), Kind.API),
-        (ipv4(6, tcp(b"HTTP/1.1 200 OK\r\n\r\n")), Kind.API),
-        (ipv4(6, tcp(b'event: desired\r\ndata: {"cloudlet":"c1"}')), Kind.API),
-        (ipv4(6, tcp(b'{"version":3,"cloudlet":"c1"}')), Kind.API),
-        (ipv4(6, tcp(b"QEVM\x00\x00\x00\x03\x07", 49152)), Kind.MOVE),
-        (ipv4(6, tcp(b"\x11\x22\x33\x44\x00\x00\x00\x01" + bytes(16), 49152)), Kind.MOVE),
-        (ipv4(6, tcp(b"NBDMAGICIHAVEOPT\x00\x03", 5000)), Kind.MOVE),
-        (ipv4(6, tcp(b"\x00\x00\x00\x03IHAVEOPT\x00\x00\x00\x07", 5000)), Kind.MOVE),
-        (ipv4(6, tcp(b"the rest" + b"\x25\x60\x95\x13\x00\x00\x00\x01" + bytes(20), 5000)), Kind.MOVE),
+        (ipv4(17, udp(4789, bytes(8) + b"frame")), TrafficKind.VXLAN),
+        (ipv4(17, udp(4789, KEEPALIVE), options=2), TrafficKind.VXLAN),
+        (ipv4(6, tcp(KEEPALIVE, 179)), TrafficKind.BGP),
+        (ipv4(6, tcp(b"the rest of another" + KEEPALIVE, 1790)), TrafficKind.BGP),
+        (ipv4(17, KEEPALIVE, fragment=185), TrafficKind.BGP),
+        (ipv4(6, tcp(REPORT)), TrafficKind.API),
+        (ipv4(6, tcp(b"HTTP/1.1 200 OK\r\n\r\n")), TrafficKind.API),
+        (ipv4(6, tcp(b'event: desired\r\ndata: {"cloudlet":"c1"}')), TrafficKind.API),
+        (ipv4(6, tcp(b'{"version":3,"cloudlet":"c1"}')), TrafficKind.API),
+        (ipv4(6, tcp(b"QEVM\x00\x00\x00\x03\x07", 49152)), TrafficKind.MOVE),
+        (ipv4(6, tcp(b"\x11\x22\x33\x44\x00\x00\x00\x01" + bytes(16), 49152)), TrafficKind.MOVE),
+        (ipv4(6, tcp(b"NBDMAGICIHAVEOPT\x00\x03", 5000)), TrafficKind.MOVE),
+        (ipv4(6, tcp(b"\x00\x00\x00\x03IHAVEOPT\x00\x00\x00\x07", 5000)), TrafficKind.MOVE),
+        (ipv4(6, tcp(b"the rest" + b"\x25\x60\x95\x13\x00\x00\x00\x01" + bytes(20), 5000)), TrafficKind.MOVE),
     ],
 )
-def test_what_is_in_the_clear_is_known(frame: bytes, kind: Kind) -> None:
+def test_what_is_in_the_clear_is_known(frame: bytes, kind: TrafficKind) -> None:
     assert judge(frame) == Leak(kind, "192.0.2.1", "192.0.2.2")
 
 
 def test_no_tcp_is_silent_enough_between_those_who_encrypt() -> None:
     both = frozenset({"192.0.2.1", "192.0.2.2"})
     for frame in (ipv4(6, tcp(b"")), ipv4(6, b"\x12\xb5", fragment=185)):
-        assert judge(frame, both) == Leak(Kind.TCP, "192.0.2.1", "192.0.2.2")
+        assert judge(frame, both) == Leak(TrafficKind.TCP, "192.0.2.1", "192.0.2.2")
         assert judge(frame, {"192.0.2.1"}) is None and judge(frame) is None
     assert judge(ipv4(17, udp(4000, b"a probe")), both) is None
-    assert judge(ipv4(6, tcp(KEEPALIVE)), both) == Leak(Kind.BGP, "192.0.2.1", "192.0.2.2")
+    assert judge(ipv4(6, tcp(KEEPALIVE)), both) == Leak(TrafficKind.BGP, "192.0.2.1", "192.0.2.2")
 
 
 def test_ipv6_is_looked_into_as_well() -> None:
     ends = bytes.fromhex("20010db8" + "00" * 11 + "01" + "20010db8" + "00" * 11 + "02")
     frame = bytes(12) + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, 99, 6, 64) + ends + tcp(REPORT)
-    assert judge(frame) == Leak(Kind.API, "2001:db8::1", "2001:db8::2")
+    assert judge(frame) == Leak(TrafficKind.API, "2001:db8::1", "2001:db8::2")
 
 
 @pytest.mark.parametrize(

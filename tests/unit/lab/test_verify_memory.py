@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.verify_memory import page
-from lab.verify_memory.blocks import PAGE, Block, blocks, differing
+from lab.verify_memory.blocks import PAGE, RamBlock, blocks, differing
 from lab.verify_memory.trial import Compared
 from lab.verify_memory.ways import ALL, Way, chosen
 
@@ -23,14 +23,14 @@ SAID = """\
 def test_where_the_blocks_are() -> None:
     found = blocks(SAID)
     assert list(found) == ["pc.ram", "/rom@etc/acpi/tables", "0000:00:02.0/virtio.rom"]
-    assert found["/rom@etc/acpi/tables"] == Block("/rom@etc/acpi/tables", 0x20000, 0x7F0BE3A00000)
+    assert found["/rom@etc/acpi/tables"] == RamBlock("/rom@etc/acpi/tables", 0x20000, 0x7F0BE3A00000)
     with pytest.raises(ValueError, match="no RAM block"):
         blocks("unknown command: 'info ramblock'")
 
 
-def memory(size: int) -> tuple["ctypes.Array[ctypes.c_char]", Block]:
+def memory(size: int) -> tuple["ctypes.Array[ctypes.c_char]", RamBlock]:
     made = ctypes.create_string_buffer(bytes(range(256)) * (size // 256), size)
-    return made, Block("pc.ram", size, ctypes.addressof(made))
+    return made, RamBlock("pc.ram", size, ctypes.addressof(made))
 
 
 def test_each_byte_that_differs_is_found_with_its_page() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from agents.leases.pair import Kind
-from controller.core.intent import Cloudlet, Endpoint, State
+from controller.core.intent import Cloudlet, CloudletState, Endpoint
 from controller.wire.delegations import Client, Exchange, Exchanged
 from controller.wire.flavours import Flavour
 from tests.unit.leases.replica import Replica
@@ -18,7 +18,7 @@ class Site(World):
 
     def __init__(self, number: int, url: str, patch: pytest.MonkeyPatch, clients: int) -> None:
         super().__init__(url, patch, clients)
-        self.cloudlet = Cloudlet(f"c{number}", Flavour.VPLS, f"192.0.2.{number}", State.ACTIVE, f"x{number}")
+        self.cloudlet = Cloudlet(f"c{number}", Flavour.VPLS, f"192.0.2.{number}", CloudletState.ACTIVE, f"x{number}")
         self.lan = f"c{number}-lan"
         lan, gateway = f"10.{number}.0.0/26", f"10.{number}.0.1"
         self.endpoint = Endpoint(self.lan, self.cloudlet.name, number, 1, lan, gateway, lease_seconds=SECONDS)

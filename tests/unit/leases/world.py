@@ -12,7 +12,7 @@ from agents.leases.account import Account
 from agents.leases.book import Book
 from agents.leases.pair import Kind
 from controller.core.addresses import AddressPlan
-from controller.core.intent import Cloudlet, Endpoint, Intent, State
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent
 from controller.core.refusals import Refused
 from controller.db import devices, intents
 from controller.db import leases as table
@@ -71,7 +71,7 @@ class World:
         self.granted: dict[tuple[int, Kind], tuple[str, float]] = {}
         self.disk, self.late = Disk(), list[Exchange]()
         self.url, self.turn = url, 0
-        cloudlet = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", State.ACTIVE, "x")
+        cloudlet = Cloudlet("c1", Flavour.VPLS, "192.0.2.1", CloudletState.ACTIVE, "x")
         endpoint = Endpoint(LAN, "c1", 1, 1, PREFIX, "10.1.0.1", lease_seconds=SECONDS)
         self.intent = Intent(1, {"c1": cloudlet}, {LAN: endpoint})
         for module in (delegations_module, leases_module, statics_module):

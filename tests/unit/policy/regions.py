@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from controller.core import edits
-from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent, Vcp
 from controller.core.policy.model import PolicyVcp, Proximity, Rules, Tenant
 from controller.core.proximity.nearness import Medians
 from controller.core.refusals import Refused
@@ -23,7 +23,9 @@ def flavour(number: int) -> Flavour:
     return Flavour.EVPN if number % 4 == 3 else Flavour.VPLS
 
 
-def cloudlet(number: int, city: str = "turin", step: int | None = None, state: State = State.ACTIVE) -> Cloudlet:
+def cloudlet(
+    number: int, city: str = "turin", step: int | None = None, state: CloudletState = CloudletState.ACTIVE
+) -> Cloudlet:
     place = (None, None) if step is None else (45.0 + step * STEP, 7.0)
     labels = {"city": city} if city else {}
     return Cloudlet(f"c{number}", flavour(number), f"192.0.2.{number + 1}", state, None, 0, labels, *place)
@@ -37,8 +39,8 @@ def region(*cloudlets: Cloudlet, prefixes: tuple[int, ...] = (), tenants: tuple[
         net = prefixes[number] if number < len(prefixes) else number
         tenant = tenants[number] if number < len(tenants) else None
         lan = Endpoint(f"{one.name}-lan", one.name, 0, 0, f"10.{net}.0.0/24", "", tenant=tenant)
-        if one.state is State.DRAINING:
-            made = edits.add_endpoint(intent.with_cloudlet(replace(one, state=State.ACTIVE)), lan, [])
+        if one.state is CloudletState.DRAINING:
+            made = edits.add_endpoint(intent.with_cloudlet(replace(one, state=CloudletState.ACTIVE)), lan, [])
             intent = made.with_cloudlet(one)
         else:
             intent = edits.add_endpoint(intent, lan, [])
@@ -49,7 +51,9 @@ _number = st.integers(0, CLOUDLETS - 1)
 _name = st.builds("c{}".format, _number)
 _city = st.sampled_from(["", *CITIES])
 _step = st.one_of(st.none(), st.integers(0, 9))
-_state = st.sampled_from([State.ACTIVE, State.ACTIVE, State.ACTIVE, State.PENDING, State.DRAINING])
+_state = st.sampled_from(
+    [CloudletState.ACTIVE, CloudletState.ACTIVE, CloudletState.ACTIVE, CloudletState.PENDING, CloudletState.DRAINING]
+)
 _endpoint = st.builds("c{}-lan".format, _number)
 
 

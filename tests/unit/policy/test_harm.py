@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from controller.core import lease_hits
 from controller.core.disconnects import Apart, disconnects, losing
 from controller.core.intent import Intent, Vcp
-from controller.core.lease_hits import Held, hits, touched
+from controller.core.lease_hits import HeldLease, hits, touched
 from controller.core.plans import settings
 from controller.core.policy.model import AccessRule, Action, Addresses, LanPlan, Migration, Rules, Tenant
 
@@ -123,7 +123,7 @@ def addresses(exclusions: tuple[tuple[str, str], ...] = (), **reservations: str)
 
 
 def test_leases_are_hit_by_what_is_new_in_a_plan() -> None:
-    md, vm = Held("lan", "m1", "md", "10.0.0.10"), Held("lan", "m1", "vm", "10.0.0.11")
+    md, vm = HeldLease("lan", "m1", "md", "10.0.0.10"), HeldLease("lan", "m1", "vm", "10.0.0.11")
     narrow, wide = addresses((("10.0.0.2", "10.0.0.9"),)), addresses((("10.0.0.2", "10.0.0.19"),))
     assert touched(Addresses(), narrow) == touched(narrow, wide) == ["lan"] and touched(wide, wide) == []
     assert hits(Addresses(), narrow, [md, vm]) == []
@@ -134,7 +134,7 @@ def test_leases_are_hit_by_what_is_new_in_a_plan() -> None:
     assert "until no lease on its pair is left" in hits(wide, addresses(m1="10.0.0.12"), [vm])[0].why
 
 
-def against(plan: Addresses, lease: Held) -> Iterator[str]:
+def against(plan: Addresses, lease: HeldLease) -> Iterator[str]:
     """What a plan has against a lease, one sentence of it after the other."""
     lan = plan.lans.get(lease.endpoint, LanPlan())
     number = int(ip_address(lease.address))
@@ -158,12 +158,12 @@ lans = st.builds(
     exclusions=st.lists(st.tuples(*[st.sampled_from(ADDRESSES)] * 2), max_size=3).map(tuple),
 )
 address_plans = st.builds(Addresses, lans=st.dictionaries(st.sampled_from("ab"), lans))
-held = st.builds(Held, st.sampled_from("abc"), devices, st.sampled_from(["md", "vm"]), st.sampled_from(ADDRESSES))
+held = st.builds(HeldLease, st.sampled_from("abc"), devices, st.sampled_from(["md", "vm"]), st.sampled_from(ADDRESSES))
 
 
 @given(address_plans, address_plans, st.lists(held))
 def test_hits_are_what_the_one_plan_has_against_a_lease_and_the_other_had_not(
-    before: Addresses, after: Addresses, leases: list[Held]
+    before: Addresses, after: Addresses, leases: list[HeldLease]
 ) -> None:
     found = [(lease, why) for lease in leases for why in set(against(after, lease)) - set(against(before, lease))]
     assert [(hit.lease, hit.why) for hit in hits(before, after, leases)] == sorted(found)
@@ -177,7 +177,7 @@ def test_every_address_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return ip_address(text)
 
     monkeypatch.setattr(lease_hits, "ip_address", counted)
-    leases = [Held("lan", f"m{n}", "md", f"10.0.0.{2 * n}") for n in range(1, 100)]
+    leases = [HeldLease("lan", f"m{n}", "md", f"10.0.0.{2 * n}") for n in range(1, 100)]
     ranges = tuple((f"10.0.1.{n}", f"10.0.1.{n}") for n in range(50))
     assert (
         hits(addresses(ranges[:9]), addresses(ranges, **{f"m{n}": f"10.0.0.{2 * n}" for n in range(1, 50)}), leases)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from controller.core import edits
 from controller.core.following import asked, eligible, followed
-from controller.core.intent import Endpoint, Intent, State, Vcp
+from controller.core.intent import CloudletState, Endpoint, Intent, Vcp
 from controller.core.membership import settled
 from controller.core.plans import Plan, plan
 from controller.core.policy.model import PolicyVcp, Rules
@@ -217,7 +217,7 @@ def test_what_is_joined_or_left_by_hand_stays_as_it_is() -> None:
 
 def test_whoever_is_not_active_waits_and_joins_in_the_change_that_makes_it_so() -> None:
     rules = Rules(vcps={"blue": PolicyVcp("blue", members=("c0-lan", "c1-lan", "c9-lan"))})
-    intent = region(cloudlet(0), cloudlet(1, state=State.PENDING))
+    intent = region(cloudlet(0), cloudlet(1, state=CloudletState.PENDING))
     after = settled(intent.but(policy=rules), {})
     assert members(after.intent) == {"blue": ["c0-lan"]}
     assert [(a.endpoint, a.waits, a.why) for a in after.absent] == [

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from controller.core import edits
-from controller.core.intent import Cloudlet, Endpoint, Intent, State
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent
 from controller.wire.flavours import Flavour
 
 PLACES = {
@@ -31,7 +31,7 @@ def turin() -> Intent:
         flavour = Flavour.EVPN if number > 5 else Flavour.VPLS
         wanted = Cloudlet(name, flavour, f"192.0.2.{number}", labels=LABELS.get(name, {}))
         wanted = replace(wanted, latitude=place[0], longitude=place[1])
-        intent = edits.set_state(edits.add_cloudlet(intent, wanted, []), name, State.ACTIVE)
+        intent = edits.set_state(edits.add_cloudlet(intent, wanted, []), name, CloudletState.ACTIVE)
         lan = Endpoint(f"{name}-lan", name, 0, 0, f"10.{number}.0.0/24", "", tenant=TENANTS.get(name))
         lan = replace(lan, consented_by=f"token {lan.tenant}" if lan.tenant else None)
         intent = edits.add_endpoint(intent, lan, [])

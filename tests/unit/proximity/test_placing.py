@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.core import edits
-from controller.core.intent import Intent, State, Vcp
+from controller.core.intent import CloudletState, Intent, Vcp
 from controller.core.policy.model import Proximity
 from controller.core.proximity.nearness import Medians
 from controller.core.proximity.placing import Placement, explain, place
@@ -99,7 +99,7 @@ def test_refused_by_one_pool_it_still_joins_the_other() -> None:
     ("change", "reason"),
     [
         ({"latitude": None}, "nobody said where its cloudlet c2 is"),
-        ({"state": State.DRAINING}, "its cloudlet c2 is draining"),
+        ({"state": CloudletState.DRAINING}, "its cloudlet c2 is draining"),
         ({"pe": Flavour.EVPN}, "c2-lan is evpn, and town is a family of vpls pools"),
     ],
 )

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.core.policy.model import Proximity, Site
-from controller.core.proximity.geodesic import Place
+from controller.core.proximity.geodesic import Position
 from controller.core.proximity.reach import limit, near, reach
 
 sites = st.builds(
@@ -13,7 +13,7 @@ sites = st.builds(
     walking_speed=st.none() | st.floats(0, 3),
     address_seconds=st.none() | st.floats(0, 3000),
 )
-HERE, THERE = Place(45, 7), Place(45.009, 7)
+HERE, THERE = Position(45, 7), Position(45.009, 7)
 """1000.2 m apart."""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from math import cos, degrees, radians
 
-from controller.core.intent import Cloudlet, Endpoint, Intent, State, Vcp
+from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent, Vcp
 from controller.core.policy.model import PolicyVcp, Proximity, Rules
 from controller.wire.flavours import Flavour
 
@@ -18,7 +18,7 @@ def cloudlet(name: str, x: float, y: float, pe: Flavour = Flavour.VPLS) -> Cloud
     latitude = 45 + degrees(y / METRES)
     longitude = 7 + degrees(x / METRES / cos(radians(45)))
     vtep = f"192.0.{int(name[1:]) >> 8}.{int(name[1:]) & 255}"
-    return Cloudlet(name, pe, vtep, State.ACTIVE, latitude=latitude, longitude=longitude)
+    return Cloudlet(name, pe, vtep, CloudletState.ACTIVE, latitude=latitude, longitude=longitude)
 
 
 def lan(name: str, prefix: str | None = None) -> Endpoint:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.bgp.gobgp import messages
-from agents.kernel.vpls import Announcement, Block
+from agents.kernel.vpls import Announcement, LabelBlock
 from controller.wire.desired import Speaker
 
 numbers = st.integers(0, 0xFFFF)
@@ -16,7 +16,9 @@ administrators = st.one_of(
 pairs = st.builds("{}:{}".format, administrators, numbers)
 routes = st.builds(
     Announcement,
-    st.builds(Block, pairs, st.integers(1, 4095), st.integers(1, 4095), st.integers(1, 64), st.integers(0, 2**20 - 1)),
+    st.builds(
+        LabelBlock, pairs, st.integers(1, 4095), st.integers(1, 4095), st.integers(1, 64), st.integers(0, 2**20 - 1)
+    ),
     st.frozensets(pairs, max_size=3),
     st.ip_addresses(v=4).map(str),
     st.integers(0, 0xFFFF),
@@ -32,7 +34,7 @@ def test_there_and_back(route: Announcement) -> None:
 
 
 def test_encodings_of_the_same_numbers_are_told_apart() -> None:
-    block = Block("65000:1", 1, 1, 8, 1000)
+    block = LabelBlock("65000:1", 1, 1, 8, 1000)
     for rts in ({"65000:1"}, {"65000L:1"}, {"65000:1", "65000L:1", "4200000000:1", "192.0.2.1:1"}):
         for rd in ("65000:1", "65000L:1", "4200000000:1", "192.0.2.1:1"):
             sent = Announcement(replace(block, rd=rd), frozenset(rts), "192.0.2.1", 1500)
@@ -40,7 +42,7 @@ def test_encodings_of_the_same_numbers_are_told_apart() -> None:
 
 
 def test_encapsulation_is_vxlan() -> None:
-    path = messages.path(Announcement(Block("65000:1", 1, 1, 64, 4097), frozenset({"65000:1"}), "192.0.2.1", 1450))
+    path = messages.path(Announcement(LabelBlock("65000:1", 1, 1, 64, 4097), frozenset({"65000:1"}), "192.0.2.1", 1450))
     communities = path.pattrs[2].extended_communities.communities
     assert [c.WhichOneof("extcom") for c in communities] == ["two_octet_as_specific", "vpls", "encap"]
     assert (communities[1].vpls.mtu, communities[2].encap.tunnel_type) == (1450, 8)

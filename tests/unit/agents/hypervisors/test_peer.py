@@ -13,7 +13,7 @@ from agents.hypervisors.found import Driver, Drivers
 from agents.hypervisors.hypervisor import Capabilities, Hypervisor, Networked, Refused, Site
 from agents.hypervisors.qemu import target as uris
 from agents.hypervisors.qemu.peer import check
-from agents.hypervisors.qemu.target import Place
+from agents.hypervisors.qemu.target import HostPort
 from agents.moves.acts import carry_out
 from agents.moves.execution_context import ExecutionContext as Cloudlet
 from controller.wire.machines import Disk, Machine
@@ -98,9 +98,9 @@ def test_a_disk_for_a_machine_without_one_is_refused() -> None:
 
 @pytest.mark.parametrize("peer", [PEER, "2001:db8::2", "127.0.0.1"])
 def test_what_a_destination_of_ours_says_is_taken(peer: str) -> None:
-    paths = [Place(address, 49152) for address in (peer, "198.51.100.2", "2001:db8:9::2")]
+    paths = [HostPort(address, 49152) for address in (peer, "198.51.100.2", "2001:db8:9::2")]
     for count in (1, 2, 3):
-        check(MACHINE, uris.target(paths[:count], Place(peer, 49153)), peer)
+        check(MACHINE, uris.target(paths[:count], HostPort(peer, 49153)), peer)
 
 
 words = st.one_of(

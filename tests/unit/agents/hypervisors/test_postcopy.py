@@ -10,7 +10,7 @@ import pytest
 from agents.hypervisors.qemu import paths, postcopy
 from agents.hypervisors.qemu.guard import CUT
 from agents.hypervisors.qemu.record import Move
-from agents.hypervisors.qemu.target import Place
+from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.moves import Target
 
@@ -46,7 +46,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def since(monkeypatch: pytest.MonkeyPatch, which: str, seconds: float) -> None:
-    async def asked(places: Sequence[Place]) -> float:
+    async def asked(places: Sequence[HostPort]) -> float:
         await asyncio.sleep(0)
         return seconds
 

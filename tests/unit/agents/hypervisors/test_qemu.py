@@ -17,7 +17,7 @@ from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.image import Image, image, names
 from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.taps import tap
-from agents.hypervisors.qemu.target import Place
+from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import Condition, Disk, Machine
 from controller.wire.moves import Figures, Target, Tuning
@@ -140,20 +140,20 @@ async def test_a_machine_that_does_not_run_is_not_asked_to_leave_again_and_again
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1"])
 def test_places_are_read_as_they_are_written(host: str) -> None:
-    said = target.target([Place(host, 49152), Place(host, 49153)], Place(host, 49154))
-    assert target.memory(said) == [Place(host, 49152), Place(host, 49153)]
-    assert target.disk(said) == Place(host, 49154)
-    assert Place(host, 1).inet(True) == {"host": host, "port": "1", "mptcp": True}
+    said = target.target([HostPort(host, 49152), HostPort(host, 49153)], HostPort(host, 49154))
+    assert target.memory(said) == [HostPort(host, 49152), HostPort(host, 49153)]
+    assert target.disk(said) == HostPort(host, 49154)
+    assert HostPort(host, 1).inet(True) == {"host": host, "port": "1", "mptcp": True}
 
 
 def test_what_would_leave_from_an_address_that_is_taken_nowhere_is_not_sent() -> None:
-    place = Place("127.0.0.1", 49152)
+    place = HostPort("127.0.0.1", 49152)
     paths.leaves(place, "127.0.0.1")
     with pytest.raises(
         HypervisorError, match=r"leaves from 127\.0\.0\.1, .* 192\.0\.2\.1 alone: .* 'src 192\.0\.2\.1'"
     ):
         paths.leaves(place, "192.0.2.1")
-    paths.leaves(Place("255.255.255.255", 49152), "192.0.2.1")  # nowhere, which is for who connects to say
+    paths.leaves(HostPort("255.255.255.255", 49152), "192.0.2.1")  # nowhere, which is for who connects to say
 
 
 async def test_nothing_leaves_that_nobody_would_take_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from agents.identity import Identity, x509
 from agents.identity.enrolment import EnrolmentError, credential
 from agents.identity.x509 import Unfit
 from agents.ipsec import credentials
-from agents.storage.state import State
+from agents.storage.state import StateDirectory
 from controller.core.tokens import pinned
 from controller.trust.builtin import BuiltIn
 from controller.wire.certificates import Certified
@@ -42,7 +42,7 @@ async def enrol(path: Path, between: Between, token: str) -> Identity:
     (path / "token").write_text(token)
     async with Door("http://controller", transport=httpx.MockTransport(between)) as door:
         identity = Identity("c1", door, path / "state/identity")
-        await credential(door, State(path / "state", "c1"), identity, "c1", path / "token", "1")
+        await credential(door, StateDirectory(path / "state", "c1"), identity, "c1", path / "token", "1")
     return identity
 
 

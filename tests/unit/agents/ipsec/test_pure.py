@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.ipsec import Intent, Peer, intent, mtu
+from agents.ipsec import TunnelIntent, TunnelPeer, intent, mtu
 from agents.ipsec.association import association
 from agents.ipsec.connections import CHILD, ESP, IKE, PREFIX, connections, leads, name, proof, proofs, proves
 from agents.ipsec.credentials import CredentialsError, read
@@ -28,7 +28,7 @@ def test_one_tunnel_per_cloudlet_however_many_pools() -> None:
     far, same = remote(endpoint(2)), remote(endpoint(3))
     here = remote(endpoint(9, vtep="192.0.2.1"))  # a second LAN of this cloudlet, in the same pool
     found = intent(desired(endpoint(1, remotes=[far, same]), endpoint(4, 2, remotes=[same, here])))
-    assert found == Intent("c1", "192.0.2.1", (Peer("ce2", "192.0.2.2"), Peer("ce3", "192.0.2.3")))
+    assert found == TunnelIntent("c1", "192.0.2.1", (TunnelPeer("ce2", "192.0.2.2"), TunnelPeer("ce3", "192.0.2.3")))
 
 
 def test_no_pool_no_tunnel() -> None:
@@ -39,7 +39,8 @@ def test_no_pool_no_tunnel() -> None:
 @given(st.sets(sites, min_size=2, max_size=6))
 def test_both_ends_mean_the_same_tunnel_and_one_leads(members: set[int]) -> None:
     ends = {
-        n: Intent(f"c{n}", f"192.0.2.{n}", tuple(Peer(f"c{m}", f"192.0.2.{m}") for m in members - {n})) for n in members
+        n: TunnelIntent(f"c{n}", f"192.0.2.{n}", tuple(TunnelPeer(f"c{m}", f"192.0.2.{m}") for m in members - {n}))
+        for n in members
     }
     for one, other in combinations(sorted(members), 2):
         here = connections(ends[one])[f"{PREFIX}c{other}"]
@@ -49,23 +50,23 @@ def test_both_ends_mean_the_same_tunnel_and_one_leads(members: set[int]) -> None
         child, mirror = here["children"][CHILD], there["children"][CHILD]
         assert (child["local_ts"], child["remote_ts"]) == (mirror["remote_ts"], mirror["local_ts"])
         assert child["esp_proposals"] == mirror["esp_proposals"] and child["start_action"] == "trap"
-        peers = Peer(f"c{other}", f"192.0.2.{other}"), Peer(f"c{one}", f"192.0.2.{one}")
+        peers = TunnelPeer(f"c{other}", f"192.0.2.{other}"), TunnelPeer(f"c{one}", f"192.0.2.{one}")
         assert leads(ends[one], peers[0]) is not leads(ends[other], peers[1])
         assert {child["dpd_action"], mirror["dpd_action"]} == {"restart", "clear"}
     assert all(len(connections(end)) == len(members) - 1 for end in ends.values())
 
 
 def test_a_peer_has_to_prove_its_own_name() -> None:
-    (connection,) = connections(Intent("c1", "192.0.2.1", (Peer("c2", "192.0.2.2"),))).values()
+    (connection,) = connections(TunnelIntent("c1", "192.0.2.1", (TunnelPeer("c2", "192.0.2.2"),))).values()
     assert connection["remote"] == {"auth": "pubkey", "id": "fqdn:c2"}
     assert connection["children"][CHILD]["remote_ts"] == ["192.0.2.2/32"]
-    assert name(Peer("c2", "192.0.2.2")) == "weft-c2"
+    assert name(TunnelPeer("c2", "192.0.2.2")) == "weft-c2"
 
 
 def test_a_proof_beside_the_tunnel_is_of_the_same_name_and_carries_nothing() -> None:
-    one, other = Peer("c1", "192.0.2.1"), Peer("c2", "192.0.2.2")
-    (here,) = proofs(Intent("c1", "192.0.2.1", (other,))).values()
-    ((there_name, there),) = proofs(Intent("c2", "192.0.2.2", (one,))).items()
+    one, other = TunnelPeer("c1", "192.0.2.1"), TunnelPeer("c2", "192.0.2.2")
+    (here,) = proofs(TunnelIntent("c1", "192.0.2.1", (other,))).values()
+    ((there_name, there),) = proofs(TunnelIntent("c2", "192.0.2.2", (one,))).items()
     assert (here["local"]["id"], here["remote"]["id"]) == ("CN=c1", "CN=c2")
     assert (there["remote"]["id"], there["local"]["id"]) == ("CN=c1", "CN=c2")
     assert "children" not in here and here["unique"] == "never", "it takes no other's place"

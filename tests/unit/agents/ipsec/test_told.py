@@ -11,7 +11,7 @@ from agents.ipsec.drops import Drops, parse
 from agents.ipsec.reasons import Reasons, tells
 from agents.ipsec.report import told
 from agents.ipsec.traffic import Meter, Traffic
-from agents.ipsec.tunnel import Peer, State
+from agents.ipsec.tunnel import TunnelPeer, TunnelState
 
 CHILD = {
     "uniqueid": b"2",
@@ -99,8 +99,10 @@ def test_what_the_guard_has_dropped() -> None:
 
 
 def test_a_report_of_what_is_up_and_what_is_not() -> None:
-    up = State(Peer("c3", "192.0.2.3"), True, 40.0, keyed=90.0, rekey=3700.0, traffic=Traffic(1, 2, 3, 4), why="old")
-    down = State(Peer("c2", "192.0.2.2"), False, 95.25, coming=True, why="the peer does not answer")
+    up = TunnelState(
+        TunnelPeer("c3", "192.0.2.3"), True, 40.0, keyed=90.0, rekey=3700.0, traffic=Traffic(1, 2, 3, 4), why="old"
+    )
+    down = TunnelState(TunnelPeer("c2", "192.0.2.2"), False, 95.25, coming=True, why="the peer does not answer")
     found = told("192.0.2.1", [up, down], Drops(1, 9, {}, {"192.0.2.2": 9}), None, 100.0)
     two, three = found.tunnels
     assert (two.cloudlet, two.state, two.age, two.dropped_out, two.why) == ("c2", "connecting", 4.8, 9, down.why)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agents.kernel import vpls
 from agents.kernel.snapshot import Flood
-from agents.kernel.vpls import Announcement, Block, Pseudowire, announcements, pseudowires
+from agents.kernel.vpls import Announcement, LabelBlock, Pseudowire, announcements, pseudowires
 from controller.wire.desired import Endpoint
 from tests.unit.agents.desires import endpoint, remote, vtep
 
@@ -45,7 +45,7 @@ def test_blocks_are_aligned_and_cover(ve_id: int) -> None:
 @given(indexes, ve_ids)
 def test_a_block_gives_the_receive_label(index: int, ve_id: int) -> None:
     offset = vpls.block_offset(ve_id)
-    block = Block("65000:1", 1, offset, vpls.BLOCK_SIZE, vpls.receive_label(index, offset))
+    block = LabelBlock("65000:1", 1, offset, vpls.BLOCK_SIZE, vpls.receive_label(index, offset))
     assert block.label(ve_id) == vpls.receive_label(index, ve_id) < 2**20
     assert block.label(offset - 1) is None and block.label(offset + vpls.BLOCK_SIZE) is None
 
@@ -77,7 +77,7 @@ def test_a_block_grows_for_a_learned_ve_and_stays() -> None:
 
 def test_announcements_carry_the_site_target_and_the_vtep() -> None:
     (only,) = announcements(endpoint(7, index=3), [])
-    assert only == Announcement(Block("65000:7", 7, 1, 64, (3 << 12) | 1), frozenset({"65000:7"}), vtep(7), 1450)
+    assert only == Announcement(LabelBlock("65000:7", 7, 1, 64, (3 << 12) | 1), frozenset({"65000:7"}), vtep(7), 1450)
 
 
 class TestOnlyWhatBothAllow:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.mac_moves import MacMoves
-from agents.mac_moves.notifications import Entry, entries
+from agents.mac_moves.notifications import FdbEntry, entries
 from controller.wire.flavours import Flavour
 from tests.unit.agents.desires import desired, endpoint, remote, vtep
 
@@ -29,8 +29,8 @@ BRIDGE = struct.pack("=I", 1)
 
 
 def test_a_bridge_says_where_a_mac_is() -> None:
-    assert list(entries(message(master=BRIDGE))) == [Entry(MAC, 2, 1, None)]
-    assert list(entries(message(dst=bytes((192, 0, 2, 2))))) == [Entry(MAC, 2, None, "192.0.2.2")]
+    assert list(entries(message(master=BRIDGE))) == [FdbEntry(MAC, 2, 1, None)]
+    assert list(entries(message(dst=bytes((192, 0, 2, 2))))) == [FdbEntry(MAC, 2, None, "192.0.2.2")]
     assert len(list(entries(message(master=BRIDGE) * 3))) == 3
 
 
@@ -58,7 +58,7 @@ class Moves:
 
     def __init__(self, flavour: Flavour = Flavour.VPLS) -> None:
         self.now, self.changed = 0.0, 0
-        self.database: dict[str, Entry] = {}
+        self.database: dict[str, FdbEntry] = {}
         self.asked: list[tuple[int, str]] = []
         self.moves = MacMoves(self._count, lambda: self.now, self._name, self._index, self._ask)
         self.desired = desired(
@@ -80,7 +80,7 @@ class Moves:
             raise OSError("no such interface")
         return found[0]
 
-    def _ask(self, bridge: int, mac: str) -> Entry | None:
+    def _ask(self, bridge: int, mac: str) -> FdbEntry | None:
         self.asked.append((bridge, mac))
         return self.database.get(mac)
 
@@ -88,7 +88,7 @@ class Moves:
         return [finding.found for finding in self.moves.findings()]
 
 
-def flapping(moves: Moves, *entries: Entry) -> None:
+def flapping(moves: Moves, *entries: FdbEntry) -> None:
     for i in range(12):
         moves.moves.hear(entries[i % len(entries)])
         moves.now += 1
@@ -96,7 +96,7 @@ def flapping(moves: Moves, *entries: Entry) -> None:
 
 def test_a_port_and_a_pseudowire_are_named() -> None:
     moves = Moves()
-    flapping(moves, Entry(MAC, 2, 1, None), Entry(MAC, 3, 1, None))
+    flapping(moves, FdbEntry(MAC, 2, 1, None), FdbEntry(MAC, 3, 1, None))
     assert moves.found() == ["port md1-0 and e2"] and moves.changed == 1
     moves.moves.intend(moves.desired)
     assert moves.found()
@@ -107,26 +107,32 @@ def test_a_port_and_a_pseudowire_are_named() -> None:
 
 def test_of_evpn_the_device_itself_tells_the_remote() -> None:
     moves = Moves(Flavour.EVPN)
-    flapping(moves, Entry(MAC, 6, 1, None), Entry(MAC, 6, None, vtep(2)), Entry(MAC, 2, 1, None))
+    flapping(moves, FdbEntry(MAC, 6, 1, None), FdbEntry(MAC, 6, None, vtep(2)), FdbEntry(MAC, 2, 1, None))
     assert moves.found() == ["port md1-0 and e2"]
 
 
 def test_a_pseudowires_own_database_says_nothing_new() -> None:
     moves = Moves()
-    flapping(moves, Entry(MAC, 3, None, vtep(2)), Entry(MAC, 2, 1, None))
+    flapping(moves, FdbEntry(MAC, 3, None, vtep(2)), FdbEntry(MAC, 2, 1, None))
     assert moves.found() == []
 
 
 def test_interfaces_that_are_gone_or_of_no_lan_are_passed_over() -> None:
     moves = Moves()
-    flapping(moves, Entry(MAC, 9, 1, None), Entry(MAC, 3, 9, None), Entry(MAC, 2, 5, None), Entry(MAC, 2, None, None))
-    flapping(moves, Entry(MAC, 2, 2, None), Entry(MAC, 3, 2, None))
+    flapping(
+        moves,
+        FdbEntry(MAC, 9, 1, None),
+        FdbEntry(MAC, 3, 9, None),
+        FdbEntry(MAC, 2, 5, None),
+        FdbEntry(MAC, 2, None, None),
+    )
+    flapping(moves, FdbEntry(MAC, 2, 2, None), FdbEntry(MAC, 3, 2, None))
     assert moves.found() == []
 
 
 def test_a_lan_that_is_gone_is_forgotten() -> None:
     moves = Moves()
-    flapping(moves, Entry(MAC, 3, 1, None), Entry(MAC, 4, 1, None))
+    flapping(moves, FdbEntry(MAC, 3, 1, None), FdbEntry(MAC, 4, 1, None))
     assert moves.found() == ["e2 and e3"]
     moves.moves.intend(desired())
     assert moves.found() == []
@@ -135,17 +141,17 @@ def test_a_lan_that_is_gone_is_forgotten() -> None:
 def test_a_mac_of_which_the_kernels_word_was_lost_is_asked_for_once() -> None:
     moves = Moves()
     assert moves.moves.port_of("e1", MAC) is None
-    moves.database[MAC] = Entry(MAC, 2, 1, None)
+    moves.database[MAC] = FdbEntry(MAC, 2, 1, None)
     assert moves.moves.port_of("e1", MAC) == moves.moves.port_of("e1", MAC) == "md1-0"
     assert moves.asked == [(1, MAC)] * 2, "what is known is not asked for again"
 
 
 def test_a_mac_that_was_pushed_out_is_found_again() -> None:
     moves = Moves()
-    moves.database[MAC] = Entry(MAC, 2, 1, None)
+    moves.database[MAC] = FdbEntry(MAC, 2, 1, None)
     moves.moves.hear(moves.database[MAC])
     for number in range(2000):
-        moves.moves.hear(Entry(f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}", 2, 1, None))
+        moves.moves.hear(FdbEntry(f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}", 2, 1, None))
     assert moves.moves.port_of("e1", MAC) == "md1-0" and moves.asked == [(1, MAC)]
 
 

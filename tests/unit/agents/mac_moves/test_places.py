@@ -2,19 +2,19 @@
 
 import pytest
 
-from agents.mac_moves.places import QUIET, WINDOW, Place, Places
+from agents.mac_moves.places import QUIET, WINDOW, MacPlace, Places
 
 MAC = "02:00:5e:00:00:01"
-HERE, THERE, ELSEWHERE = Place("md1"), Place("c2-lan", tunnel=True), Place("c3-lan", tunnel=True)
+HERE, THERE, ELSEWHERE = MacPlace("md1"), MacPlace("c2-lan", tunnel=True), MacPlace("c3-lan", tunnel=True)
 
 
-def flap(places: Places, *between: Place, moves: int = 5, every: float = 1.0, mac: str = MAC) -> list[bool]:
+def flap(places: Places, *between: MacPlace, moves: int = 5, every: float = 1.0, mac: str = MAC) -> list[bool]:
     """What each move comes to, from the first on."""
     return [places.note(mac, between[i % len(between)], i * every) for i in range(moves + 1)][1:]
 
 
 @pytest.mark.parametrize("between", [(HERE, THERE), (THERE, ELSEWHERE)])
-def test_the_fifth_move_within_the_window_is_a_duplicate_and_is_told_once(between: tuple[Place, Place]) -> None:
+def test_the_fifth_move_within_the_window_is_a_duplicate_and_is_told_once(between: tuple[MacPlace, MacPlace]) -> None:
     places = Places()
     assert flap(places, *between, moves=8) == [False] * 4 + [True] + [False] * 3
     (finding,) = places.findings("c1-lan")
@@ -32,7 +32,7 @@ def test_the_window_ends_with_its_last_second() -> None:
 
 
 def test_a_machine_that_goes_from_port_to_port_is_none() -> None:
-    assert not any(flap(Places(), HERE, Place("md2"), moves=50))
+    assert not any(flap(Places(), HERE, MacPlace("md2"), moves=50))
 
 
 def test_what_is_seen_where_it_was_is_no_move() -> None:
@@ -58,7 +58,7 @@ def test_it_clears_itself_after_a_quiet_time() -> None:
 
 def test_a_device_that_makes_up_macs_hides_none_of_other_places() -> None:
     places = Places()
-    noise = Place("md2")
+    noise = MacPlace("md2")
     for move in range(6):
         for i in range(2000):
             places.note(f"02:66:00:{move:02x}:{i >> 8:02x}:{i & 255:02x}", noise, float(move))
@@ -71,6 +71,6 @@ def test_memory_is_bounded() -> None:
     for i in range(5000):
         places.note(f"02:66:00:00:{i >> 8:02x}:{i & 255:02x}", HERE, 0.0)
         flap(places, HERE, THERE, mac=f"02:67:00:00:{i >> 8:02x}:{i & 255:02x}")
-        places.note(MAC, Place(f"x{i}"), 0.0)
+        places.note(MAC, MacPlace(f"x{i}"), 0.0)
     assert len(places._where) == sum(map(len, places._at.values())) <= 1024 * 3
     assert len(places._at) <= 1024 and len(places._movers) <= 256 and len(places.findings("c1-lan")) <= 20

@@ -3,7 +3,7 @@
 from ipaddress import IPv4Network, IPv6Network
 
 from agents.leases.room import Room
-from agents.sources.lan import Lan, Leased
+from agents.sources.lan import GuardedLan, Leased
 from agents.sources.machines import Visit
 from agents.sources.rules import changes, elements_of
 from controller.core.policy.model import Addresses, LanPlan
@@ -14,9 +14,9 @@ A, B, C = "02:00:5e:00:00:0a", "02:00:5e:00:00:0b", "02:00:5e:00:00:0c"
 HOME = Visit(endpoint="e1", macs=(A, B), addresses=("10.1.0.5", "10.2.0.5"))
 
 
-def lan(**clients: Client) -> Lan:
+def lan(**clients: Client) -> GuardedLan:
     leased = {int(name[1:]): client for name, client in clients.items()}
-    made = Lan("lan1", IPv4Network("10.1.0.0/24"), IPv6Network("2001:db8:1::/64"), Leased(leased))
+    made = GuardedLan("lan1", IPv4Network("10.1.0.0/24"), IPv6Network("2001:db8:1::/64"), Leased(leased))
     for offset in leased:
         made.settle(offset)
     return made

@@ -22,18 +22,18 @@ from agents.dhcp.v4.decision import (
     inform,
     nak,
 )
-from agents.dhcp.v4.message import Kind, Message, Option, decode, encode
-from agents.dhcp.v4.settings import Lan
+from agents.dhcp.v4.message import Message, MessageType, Option, decode, encode
+from agents.dhcp.v4.settings import LanSettings
 from controller.wire.leases import LeaseGrant
 from tests.unit.agents.dhcp.v4.test_message import messages
 
-LAN = Lan(IPv4Address("10.1.0.1"), IPv4Network("10.1.0.0/24"), 1450)
+LAN = LanSettings(IPv4Address("10.1.0.1"), IPv4Network("10.1.0.0/24"), 1450)
 MAC = bytes.fromhex("02005e000001")
 NOWHERE = IPv4Address(0)
 MINE, THEIRS, ELSEWHERE = IPv4Address("10.1.0.2"), IPv4Address("10.1.0.4"), IPv4Address("10.2.0.2")
 
 
-def message(kind: Kind, ciaddr: IPv4Address = NOWHERE, **options: bytes) -> Message:
+def message(kind: MessageType, ciaddr: IPv4Address = NOWHERE, **options: bytes) -> Message:
     return Message(
         op=1, xid=7, mac=MAC, kind=kind, ciaddr=ciaddr, options={Option[name]: v for name, v in options.items()}
     )
@@ -45,24 +45,27 @@ def grant(address: IPv4Address = MINE, seconds: int = 3600) -> LeaseGrant:
     )
 
 
-DISCOVER = message(Kind.DISCOVER)
-SELECTING = message(Kind.REQUEST, REQUESTED_ADDRESS=MINE.packed, SERVER_ID=LAN.gateway.packed)
-INIT_REBOOT = message(Kind.REQUEST, REQUESTED_ADDRESS=MINE.packed)
-RENEWING = message(Kind.REQUEST, ciaddr=MINE)
+DISCOVER = message(MessageType.DISCOVER)
+SELECTING = message(MessageType.REQUEST, REQUESTED_ADDRESS=MINE.packed, SERVER_ID=LAN.gateway.packed)
+INIT_REBOOT = message(MessageType.REQUEST, REQUESTED_ADDRESS=MINE.packed)
+RENEWING = message(MessageType.REQUEST, ciaddr=MINE)
 
 
 @pytest.mark.parametrize(
     ("request_", "step"),
     [
-        (DISCOVER, Ask(Kind.OFFER, None, insists=False)),
-        (message(Kind.DISCOVER, REQUESTED_ADDRESS=MINE.packed), Ask(Kind.OFFER, MINE, insists=False)),
-        (message(Kind.DISCOVER, REQUESTED_ADDRESS=ELSEWHERE.packed), Ask(Kind.OFFER, None, insists=False)),
-        (SELECTING, Ask(Kind.ACK, MINE, insists=True)),
-        (INIT_REBOOT, Ask(Kind.ACK, MINE, insists=True)),
-        (RENEWING, Ask(Kind.ACK, MINE, insists=True, renewing=True)),
-        (message(Kind.RELEASE, ciaddr=MINE, SERVER_ID=LAN.gateway.packed), GiveBack(MINE)),
-        (message(Kind.DECLINE, REQUESTED_ADDRESS=MINE.packed, SERVER_ID=LAN.gateway.packed), Declined(MINE)),
-        (message(Kind.INFORM, ciaddr=MINE), Inform()),
+        (DISCOVER, Ask(MessageType.OFFER, None, insists=False)),
+        (message(MessageType.DISCOVER, REQUESTED_ADDRESS=MINE.packed), Ask(MessageType.OFFER, MINE, insists=False)),
+        (
+            message(MessageType.DISCOVER, REQUESTED_ADDRESS=ELSEWHERE.packed),
+            Ask(MessageType.OFFER, None, insists=False),
+        ),
+        (SELECTING, Ask(MessageType.ACK, MINE, insists=True)),
+        (INIT_REBOOT, Ask(MessageType.ACK, MINE, insists=True)),
+        (RENEWING, Ask(MessageType.ACK, MINE, insists=True, renewing=True)),
+        (message(MessageType.RELEASE, ciaddr=MINE, SERVER_ID=LAN.gateway.packed), GiveBack(MINE)),
+        (message(MessageType.DECLINE, REQUESTED_ADDRESS=MINE.packed, SERVER_ID=LAN.gateway.packed), Declined(MINE)),
+        (message(MessageType.INFORM, ciaddr=MINE), Inform()),
     ],
 )
 def test_what_a_client_wants(request_: Message, step: object) -> None:
@@ -70,7 +73,8 @@ def test_what_a_client_wants(request_: Message, step: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "request_", [message(Kind.REQUEST, REQUESTED_ADDRESS=ELSEWHERE.packed), message(Kind.REQUEST, ciaddr=ELSEWHERE)]
+    "request_",
+    [message(MessageType.REQUEST, REQUESTED_ADDRESS=ELSEWHERE.packed), message(MessageType.REQUEST, ciaddr=ELSEWHERE)],
 )
 def test_an_address_of_another_lan_is_refused_at_once(request_: Message) -> None:
     step = decide(request_, LAN)
@@ -85,15 +89,15 @@ def test_an_address_of_another_lan_is_refused_at_once(request_: Message) -> None
         replace(DISCOVER, giaddr=ELSEWHERE),
         replace(DISCOVER, mac=bytes(6)),
         replace(DISCOVER, mac=b"\xff" * 6),
-        message(Kind.REQUEST),
-        message(Kind.REQUEST, REQUESTED_ADDRESS=MINE.packed, SERVER_ID=ELSEWHERE.packed),
-        message(Kind.RELEASE, ciaddr=ELSEWHERE),
-        message(Kind.RELEASE, ciaddr=MINE, SERVER_ID=ELSEWHERE.packed),
-        message(Kind.DECLINE),
-        message(Kind.INFORM),
-        message(Kind.OFFER),
-        message(Kind.ACK),
-        message(Kind.DISCOVER, CLIENT_ID=bytes(256)),
+        message(MessageType.REQUEST),
+        message(MessageType.REQUEST, REQUESTED_ADDRESS=MINE.packed, SERVER_ID=ELSEWHERE.packed),
+        message(MessageType.RELEASE, ciaddr=ELSEWHERE),
+        message(MessageType.RELEASE, ciaddr=MINE, SERVER_ID=ELSEWHERE.packed),
+        message(MessageType.DECLINE),
+        message(MessageType.INFORM),
+        message(MessageType.OFFER),
+        message(MessageType.ACK),
+        message(MessageType.DISCOVER, CLIENT_ID=bytes(256)),
     ],
 )
 def test_what_is_not_ours_is_ignored(request_: Message) -> None:
@@ -108,9 +112,14 @@ def reply_to(request_: Message, granted: LeaseGrant) -> Message:
 
 @pytest.mark.parametrize(
     ("request_", "kind"),
-    [(DISCOVER, Kind.OFFER), (SELECTING, Kind.ACK), (INIT_REBOOT, Kind.ACK), (RENEWING, Kind.ACK)],
+    [
+        (DISCOVER, MessageType.OFFER),
+        (SELECTING, MessageType.ACK),
+        (INIT_REBOOT, MessageType.ACK),
+        (RENEWING, MessageType.ACK),
+    ],
 )
-def test_the_answer_carries_the_lease(request_: Message, kind: Kind) -> None:
+def test_the_answer_carries_the_lease(request_: Message, kind: MessageType) -> None:
     reply = reply_to(request_, grant(seconds=1000))
     assert (reply.op, reply.kind, reply.xid, reply.mac, reply.yiaddr) == (2, kind, 7, MAC, MINE)
     assert reply.ciaddr == request_.ciaddr
@@ -129,14 +138,14 @@ def test_the_answer_carries_the_lease(request_: Message, kind: Kind) -> None:
 @pytest.mark.parametrize("request_", [SELECTING, INIT_REBOOT, RENEWING])
 def test_insisting_on_another_address_than_granted_is_refused(request_: Message) -> None:
     reply = reply_to(request_, grant(THEIRS))
-    assert reply.kind is Kind.NAK
+    assert reply.kind is MessageType.NAK
     assert reply.yiaddr == NOWHERE
     assert reply.options[Option.MESSAGE] == b"10.1.0.2 is not this client's address"
     assert destination(request_, reply) == (b"\xff" * 6, IPv4Address("255.255.255.255"))
 
 
 def test_discover_gets_what_is_granted_whatever_it_asked_for() -> None:
-    assert reply_to(message(Kind.DISCOVER, REQUESTED_ADDRESS=MINE.packed), grant(THEIRS)).yiaddr == THEIRS
+    assert reply_to(message(MessageType.DISCOVER, REQUESTED_ADDRESS=MINE.packed), grant(THEIRS)).yiaddr == THEIRS
 
 
 @pytest.mark.parametrize("address", [ELSEWHERE, LAN.gateway])
@@ -151,9 +160,9 @@ def test_lease_time_stays_in_its_field(seconds: int, told: int) -> None:
 
 
 def test_inform_gets_settings_and_no_lease() -> None:
-    request = message(Kind.INFORM, ciaddr=MINE)
+    request = message(MessageType.INFORM, ciaddr=MINE)
     reply = inform(request, LAN)
-    assert reply.kind is Kind.ACK
+    assert reply.kind is MessageType.ACK
     assert reply.yiaddr == NOWHERE
     assert Option.LEASE_TIME not in reply.options
     assert destination(request, reply) == (MAC, MINE)
@@ -168,7 +177,7 @@ def test_where_a_reply_goes() -> None:
 
 
 def test_the_client_id_goes_back_as_it_came() -> None:
-    request = message(Kind.DISCOVER, CLIENT_ID=b"\x01\x02")
+    request = message(MessageType.DISCOVER, CLIENT_ID=b"\x01\x02")
     assert reply_to(request, grant()).options[Option.CLIENT_ID] == b"\x01\x02"
     assert nak(request, LAN, "no").options[Option.CLIENT_ID] == b"\x01\x02"
 
@@ -178,7 +187,7 @@ def test_the_client_id_goes_back_as_it_came() -> None:
     [(b"phone", "phone"), (b"phone\0", "phone"), (b"a b", None), (b"\xff\xfe", None), (b"", None), (b"-x\n", None)],
 )
 def test_host_names_that_are_none(name: bytes, read: str | None) -> None:
-    assert host_name(message(Kind.DISCOVER, HOST_NAME=name)) == read
+    assert host_name(message(MessageType.DISCOVER, HOST_NAME=name)) == read
 
 
 @given(messages, st.integers(0, 2**32 - 1).map(IPv4Address))
@@ -192,15 +201,17 @@ def test_any_message_gets_a_step_and_any_answer_can_be_sent(request: Message, ad
 RELAYED = bytes.fromhex("0104706f7274")
 
 
-@pytest.mark.parametrize("kind", [Kind.OFFER, Kind.ACK, Kind.NAK])
-def test_what_a_switch_has_put_in_comes_back_as_the_last_option(kind: Kind) -> None:
-    asked = message(Kind.REQUEST, RELAY_AGENT=RELAYED, CLIENT_ID=b"me", REQUESTED_ADDRESS=MINE.packed)
-    reply = nak(asked, LAN, "no") if kind is Kind.NAK else answer(asked, Ask(kind, MINE, insists=True), grant(), LAN)
+@pytest.mark.parametrize("kind", [MessageType.OFFER, MessageType.ACK, MessageType.NAK])
+def test_what_a_switch_has_put_in_comes_back_as_the_last_option(kind: MessageType) -> None:
+    asked = message(MessageType.REQUEST, RELAY_AGENT=RELAYED, CLIENT_ID=b"me", REQUESTED_ADDRESS=MINE.packed)
+    reply = (
+        nak(asked, LAN, "no") if kind is MessageType.NAK else answer(asked, Ask(kind, MINE, insists=True), grant(), LAN)
+    )
     assert list(reply.options.items())[-1] == (Option.RELAY_AGENT, RELAYED)
     assert decode(encode(reply)).options[Option.RELAY_AGENT] == RELAYED
 
 
 def test_an_answer_to_the_longest_request_can_be_written() -> None:
-    longest = decode(encode(message(Kind.DISCOVER, CLIENT_ID=bytes(range(256)) * 2, RELAY_AGENT=bytes(400))))
-    reply = decode(encode(answer(longest, Ask(Kind.OFFER, None, insists=False), grant(), LAN)))
+    longest = decode(encode(message(MessageType.DISCOVER, CLIENT_ID=bytes(range(256)) * 2, RELAY_AGENT=bytes(400))))
+    reply = decode(encode(answer(longest, Ask(MessageType.OFFER, None, insists=False), grant(), LAN)))
     assert (len(reply.options[Option.CLIENT_ID]), len(reply.options[Option.RELAY_AGENT])) == (512, 400)

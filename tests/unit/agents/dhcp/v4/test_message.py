@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.dhcp.v4.message import Kind, Message, MessageError, Option, decode, encode
+from agents.dhcp.v4.message import Message, MessageError, MessageType, Option, decode, encode
 
 addresses = st.integers(0, 2**32 - 1).map(IPv4Address)
 options = st.dictionaries(
@@ -19,7 +19,7 @@ messages = st.builds(
     op=st.sampled_from([1, 2]),
     xid=st.integers(0, 2**32 - 1),
     mac=st.binary(min_size=6, max_size=6),
-    kind=st.sampled_from(Kind),
+    kind=st.sampled_from(MessageType),
     broadcast=st.booleans(),
     secs=st.integers(0, 2**16 - 1),
     ciaddr=addresses,
@@ -28,7 +28,7 @@ messages = st.builds(
     giaddr=addresses,
     options=options,
 )
-PLAIN = Message(op=1, xid=7, mac=bytes.fromhex("02005e000001"), kind=Kind.DISCOVER)
+PLAIN = Message(op=1, xid=7, mac=bytes.fromhex("02005e000001"), kind=MessageType.DISCOVER)
 
 
 def fixed(file: bytes = b"") -> bytes:

@@ -3,12 +3,12 @@
 import pytest
 
 from agents.dhcp.v4.message import Option
-from agents.dhcp.v4.settings import Lan, options
+from agents.dhcp.v4.settings import LanSettings, options
 from controller.wire.host_settings import HostSettings, Route
 
 
 def told(**settings: object) -> dict[int, bytes]:
-    return options(Lan.of("10.1.0.1", "10.1.0.0/24", 1450, HostSettings.model_validate(settings)))
+    return options(LanSettings.of("10.1.0.1", "10.1.0.0/24", 1450, HostSettings.model_validate(settings)))
 
 
 def test_nothing_but_the_lan_where_policy_says_nothing() -> None:

@@ -7,14 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.dhcp.v6.decision import Answer, Ask, Declined, GiveBack, Ignore, Lan, answer, decide, host_name, refuse
-from agents.dhcp.v6.message import Association, Kind, Lifetimes, Message, Option, Status
+from agents.dhcp.v6.decision import (
+    Answer,
+    Ask,
+    Declined,
+    GiveBack,
+    Ignore,
+    LanSettings6,
+    answer,
+    decide,
+    host_name,
+    refuse,
+)
+from agents.dhcp.v6.message import Association, Lifetimes, Message, MessageType, Option, Status
 from controller.wire.host_settings import HostSettings
 from controller.wire.leases import LeaseGrant
 from tests.unit.agents.dhcp.v6.test_message import messages
 
 SERVER, CLIENT = b"\0\3\0\1server", b"\0\4client"
-LAN = Lan(SERVER, IPv4Network("10.1.0.0/24"), IPv6Network("2001:db8:1::/64"))
+LAN = LanSettings6(SERVER, IPv4Network("10.1.0.0/24"), IPv6Network("2001:db8:1::/64"))
 HERE, OTHER, ELSEWHERE = (IPv6Address(a) for a in ("2001:db8:1::2", "2001:db8:1::4", "2001:db8:2::2"))
 
 
@@ -22,7 +33,7 @@ def ia(*addresses: IPv6Address, option: Option = Option.IA_NA, number: int = 1) 
     return Association(option, number, addresses=tuple(Lifetimes(address) for address in addresses))
 
 
-def message(kind: Kind, *associations: Association, server: bytes | None = None, **changes: object) -> Message:
+def message(kind: MessageType, *associations: Association, server: bytes | None = None, **changes: object) -> Message:
     return replace(Message(kind, 42, CLIENT, server, associations), **changes)  # type: ignore[arg-type]
 
 
@@ -33,12 +44,12 @@ def grant(address: str = "10.1.0.2", seconds: int = 600) -> LeaseGrant:
 @pytest.mark.parametrize(
     ("asked", "step"),
     [
-        (message(Kind.SOLICIT, ia()), Ask(Kind.ADVERTISE, None)),
-        (message(Kind.SOLICIT, ia(ELSEWHERE, HERE)), Ask(Kind.ADVERTISE, HERE)),
-        (message(Kind.SOLICIT, ia(), others=((Option.RAPID_COMMIT, b""),)), Ask(Kind.REPLY, None)),
-        (message(Kind.REQUEST, ia(HERE), server=SERVER), Ask(Kind.REPLY, HERE)),
-        (message(Kind.RENEW, ia(HERE), server=SERVER), Ask(Kind.REPLY, HERE)),
-        (message(Kind.REBIND, ia(ELSEWHERE)), Ask(Kind.REPLY, None)),
+        (message(MessageType.SOLICIT, ia()), Ask(MessageType.ADVERTISE, None)),
+        (message(MessageType.SOLICIT, ia(ELSEWHERE, HERE)), Ask(MessageType.ADVERTISE, HERE)),
+        (message(MessageType.SOLICIT, ia(), others=((Option.RAPID_COMMIT, b""),)), Ask(MessageType.REPLY, None)),
+        (message(MessageType.REQUEST, ia(HERE), server=SERVER), Ask(MessageType.REPLY, HERE)),
+        (message(MessageType.RENEW, ia(HERE), server=SERVER), Ask(MessageType.REPLY, HERE)),
+        (message(MessageType.REBIND, ia(ELSEWHERE)), Ask(MessageType.REPLY, None)),
     ],
 )
 def test_the_plan_is_asked(asked: Message, step: Ask) -> None:
@@ -48,23 +59,23 @@ def test_the_plan_is_asked(asked: Message, step: Ask) -> None:
 @pytest.mark.parametrize(
     ("asked", "multicast"),
     [
-        (message(Kind.ADVERTISE), True),
-        (message(Kind.REPLY), True),
-        (message(Kind.RECONFIGURE), True),
-        (message(Kind.SOLICIT, ia(), client=None), True),
-        (message(Kind.SOLICIT, ia(), server=SERVER), True),
-        (message(Kind.SOLICIT), True),
-        (message(Kind.SOLICIT, ia()), False),
-        (message(Kind.REQUEST, ia()), True),
-        (message(Kind.REQUEST, ia(), server=b"\0\3other"), True),
-        (message(Kind.REQUEST, server=SERVER), True),
-        (message(Kind.RENEW, ia()), True),
-        (message(Kind.REBIND, ia(), server=SERVER), True),
-        (message(Kind.CONFIRM, ia()), True),
-        (message(Kind.CONFIRM, ia(HERE), server=SERVER), True),
-        (message(Kind.INFORMATION_REQUEST, ia()), True),
-        (message(Kind.INFORMATION_REQUEST, server=b"\0\3other"), True),
-        (message(Kind.INFORMATION_REQUEST), False),
+        (message(MessageType.ADVERTISE), True),
+        (message(MessageType.REPLY), True),
+        (message(MessageType.RECONFIGURE), True),
+        (message(MessageType.SOLICIT, ia(), client=None), True),
+        (message(MessageType.SOLICIT, ia(), server=SERVER), True),
+        (message(MessageType.SOLICIT), True),
+        (message(MessageType.SOLICIT, ia()), False),
+        (message(MessageType.REQUEST, ia()), True),
+        (message(MessageType.REQUEST, ia(), server=b"\0\3other"), True),
+        (message(MessageType.REQUEST, server=SERVER), True),
+        (message(MessageType.RENEW, ia()), True),
+        (message(MessageType.REBIND, ia(), server=SERVER), True),
+        (message(MessageType.CONFIRM, ia()), True),
+        (message(MessageType.CONFIRM, ia(HERE), server=SERVER), True),
+        (message(MessageType.INFORMATION_REQUEST, ia()), True),
+        (message(MessageType.INFORMATION_REQUEST, server=b"\0\3other"), True),
+        (message(MessageType.INFORMATION_REQUEST), False),
     ],
 )
 def test_what_must_be_discarded_is(asked: Message, multicast: bool) -> None:
@@ -75,20 +86,20 @@ def test_answers_that_need_no_plan() -> None:
     def outcome(asked: Message, multicast: bool = True) -> Status | None:
         step = decide(asked, LAN, multicast)
         assert isinstance(step, Answer)
-        assert (step.reply.kind, step.reply.client, step.reply.server) == (Kind.REPLY, asked.client, SERVER)
+        assert (step.reply.kind, step.reply.client, step.reply.server) == (MessageType.REPLY, asked.client, SERVER)
         return step.reply.outcome.status if step.reply.outcome else None
 
-    assert outcome(message(Kind.CONFIRM, ia(HERE))) is Status.SUCCESS
-    assert outcome(message(Kind.CONFIRM, ia(HERE), ia(ELSEWHERE))) is Status.NOT_ON_LINK
-    assert outcome(message(Kind.INFORMATION_REQUEST, client=None)) is None
-    assert outcome(message(Kind.RELEASE, ia(HERE), server=SERVER), multicast=False) is Status.USE_MULTICAST
-    step = decide(message(Kind.REQUEST, ia(ELSEWHERE), server=SERVER), LAN, multicast=True)
+    assert outcome(message(MessageType.CONFIRM, ia(HERE))) is Status.SUCCESS
+    assert outcome(message(MessageType.CONFIRM, ia(HERE), ia(ELSEWHERE))) is Status.NOT_ON_LINK
+    assert outcome(message(MessageType.INFORMATION_REQUEST, client=None)) is None
+    assert outcome(message(MessageType.RELEASE, ia(HERE), server=SERVER), multicast=False) is Status.USE_MULTICAST
+    step = decide(message(MessageType.REQUEST, ia(ELSEWHERE), server=SERVER), LAN, multicast=True)
     assert isinstance(step, Answer) and step.reply.associations[0].outcome
     assert step.reply.associations[0].outcome.status is Status.NOT_ON_LINK
 
 
-@pytest.mark.parametrize(("kind", "what"), [(Kind.RELEASE, GiveBack), (Kind.DECLINE, Declined)])
-def test_what_is_given_back_is_confirmed(kind: Kind, what: type[GiveBack] | type[Declined]) -> None:
+@pytest.mark.parametrize(("kind", "what"), [(MessageType.RELEASE, GiveBack), (MessageType.DECLINE, Declined)])
+def test_what_is_given_back_is_confirmed(kind: MessageType, what: type[GiveBack] | type[Declined]) -> None:
     step = decide(message(kind, ia(HERE), ia(ELSEWHERE, number=2), server=SERVER), LAN, multicast=True)
     assert isinstance(step, what) and step.addresses == (HERE,)
     assert step.reply.outcome and step.reply.outcome.status is Status.SUCCESS
@@ -97,41 +108,43 @@ def test_what_is_given_back_is_confirmed(kind: Kind, what: type[GiveBack] | type
 
 
 def test_an_answer_has_the_pairs_address_and_its_times() -> None:
-    asked = message(Kind.SOLICIT, ia())
-    reply = answer(asked, Ask(Kind.ADVERTISE, None), grant(), LAN)
+    asked = message(MessageType.SOLICIT, ia())
+    reply = answer(asked, Ask(MessageType.ADVERTISE, None), grant(), LAN)
     assert reply.option(Option.PREFERENCE) == b"\xff"
     assert reply.associations == (Association(Option.IA_NA, 1, 300, 480, (Lifetimes(HERE, 600, 600),)),)
-    rapid = answer(asked, Ask(Kind.REPLY, None), grant("10.1.0.3"), LAN)
+    rapid = answer(asked, Ask(MessageType.REPLY, None), grant("10.1.0.3"), LAN)
     assert rapid.option(Option.RAPID_COMMIT) == b""
     assert rapid.associations[0].addresses[0].address == HERE + 1
 
 
 def test_one_machine_has_one_address() -> None:
     wishes = ia(option=Option.IA_PD, number=1), ia(number=2), ia(number=3), ia(option=Option.IA_TA, number=4)
-    reply = answer(message(Kind.SOLICIT, *wishes), Ask(Kind.ADVERTISE, None), grant(), LAN)
+    reply = answer(message(MessageType.SOLICIT, *wishes), Ask(MessageType.ADVERTISE, None), grant(), LAN)
     statuses = [association.outcome.status if association.outcome else None for association in reply.associations]
     assert statuses == [Status.NO_PREFIXES, None, Status.NO_ADDRESSES, Status.NO_ADDRESSES]
     assert [association.number for association in reply.associations] == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(("kind", "over"), [(Kind.RENEW, True), (Kind.REBIND, True), (Kind.REQUEST, False)])
-def test_who_has_another_address_gets_the_right_one_beside_it(kind: Kind, over: bool) -> None:
-    asked = message(kind, ia(OTHER), server=None if kind is Kind.REBIND else SERVER)
-    reply = answer(asked, Ask(Kind.REPLY, OTHER), grant(), LAN)
+@pytest.mark.parametrize(
+    ("kind", "over"), [(MessageType.RENEW, True), (MessageType.REBIND, True), (MessageType.REQUEST, False)]
+)
+def test_who_has_another_address_gets_the_right_one_beside_it(kind: MessageType, over: bool) -> None:
+    asked = message(kind, ia(OTHER), server=None if kind is MessageType.REBIND else SERVER)
+    reply = answer(asked, Ask(MessageType.REPLY, OTHER), grant(), LAN)
     expected = (Lifetimes(HERE, 600, 600), Lifetimes(OTHER))
     assert reply.associations[0].addresses == (expected if over else expected[:1])
 
 
 def test_refusals_are_in_the_terms_of_the_question() -> None:
-    def status(kind: Kind) -> tuple[Kind, Status | None]:
+    def status(kind: MessageType) -> tuple[MessageType, Status | None]:
         reply = refuse(message(kind, ia(HERE)), "full", LAN)
         outcome = reply.associations[0].outcome
         assert outcome and outcome.text == "full"
         return reply.kind, outcome.status
 
-    assert status(Kind.SOLICIT) == (Kind.ADVERTISE, Status.NO_ADDRESSES)
-    assert status(Kind.REQUEST) == (Kind.REPLY, Status.NO_ADDRESSES)
-    assert status(Kind.RENEW) == (Kind.REPLY, Status.NO_BINDING)
+    assert status(MessageType.SOLICIT) == (MessageType.ADVERTISE, Status.NO_ADDRESSES)
+    assert status(MessageType.REQUEST) == (MessageType.REPLY, Status.NO_ADDRESSES)
+    assert status(MessageType.RENEW) == (MessageType.REPLY, Status.NO_BINDING)
 
 
 @given(st.integers(0, 255))
@@ -161,7 +174,7 @@ def test_addresses_of_both_families_find_each_other(offset: int) -> None:
     ],
 )
 def test_host_names(octets: bytes, name: str | None) -> None:
-    asked = message(Kind.SOLICIT, ia(), others=((Option.CLIENT_FQDN, octets),))
+    asked = message(MessageType.SOLICIT, ia(), others=((Option.CLIENT_FQDN, octets),))
     assert host_name(asked) == name
 
 
@@ -179,14 +192,14 @@ def test_any_message_has_an_answer_no_larger_than_eight_associations(any_message
     host_name(any_message)
 
 
-@pytest.mark.parametrize("kind", [Kind.SOLICIT, Kind.REQUEST, Kind.RENEW, Kind.REBIND])
+@pytest.mark.parametrize("kind", [MessageType.SOLICIT, MessageType.REQUEST, MessageType.RENEW, MessageType.REBIND])
 @pytest.mark.parametrize("option", [Option.IA_PD, Option.IA_TA])
-def test_nothing_is_leased_to_a_client_that_asks_for_no_address(kind: Kind, option: Option) -> None:
-    server = None if kind in (Kind.SOLICIT, Kind.REBIND) else SERVER
+def test_nothing_is_leased_to_a_client_that_asks_for_no_address(kind: MessageType, option: Option) -> None:
+    server = None if kind in (MessageType.SOLICIT, MessageType.REBIND) else SERVER
     asked = message(kind, ia(option=option), server=server, others=((Option.RAPID_COMMIT, b""),))
     step = decide(asked, LAN, multicast=True)
     assert isinstance(step, Answer)
-    assert step.reply.kind is (Kind.ADVERTISE if kind is Kind.SOLICIT else Kind.REPLY)
+    assert step.reply.kind is (MessageType.ADVERTISE if kind is MessageType.SOLICIT else MessageType.REPLY)
     [association] = step.reply.associations
     assert association.outcome is not None
     assert association.outcome.status is (Status.NO_PREFIXES if option is Option.IA_PD else Status.NO_ADDRESSES)
@@ -199,14 +212,14 @@ NAMES = (Option.DOMAIN_LIST, b"\x03lab\x07example\0")
 
 
 def test_hosts_are_told_what_they_ask_for() -> None:
-    asked = message(Kind.INFORMATION_REQUEST, others=((Option.OPTION_REQUEST, bytes((0, 23, 0, 24))),))
+    asked = message(MessageType.INFORMATION_REQUEST, others=((Option.OPTION_REQUEST, bytes((0, 23, 0, 24))),))
     step = decide(asked, TOLD, multicast=True)
     assert isinstance(step, Answer)
     assert step.reply.others == (DNS, NAMES)
 
 
 def test_hosts_that_ask_for_nothing_in_particular_are_told_all() -> None:
-    reply = answer(message(Kind.SOLICIT, ia()), Ask(Kind.ADVERTISE, None), grant(), TOLD)
+    reply = answer(message(MessageType.SOLICIT, ia()), Ask(MessageType.ADVERTISE, None), grant(), TOLD)
     ntp = IPv6Address("2001:db8::7").packed
     told = (DNS, NAMES, (Option.SNTP_SERVERS, ntp), (Option.NTP_SERVER, bytes((0, 1, 0, 16)) + ntp))
     assert reply.others[1:] == told
@@ -214,6 +227,8 @@ def test_hosts_that_ask_for_nothing_in_particular_are_told_all() -> None:
 
 @pytest.mark.parametrize("asked", [b"", b"\0", b"\0\x17\0"])
 def test_an_option_request_that_is_cut_short(asked: bytes) -> None:
-    step = decide(message(Kind.INFORMATION_REQUEST, others=((Option.OPTION_REQUEST, asked),)), TOLD, multicast=True)
+    step = decide(
+        message(MessageType.INFORMATION_REQUEST, others=((Option.OPTION_REQUEST, asked),)), TOLD, multicast=True
+    )
     assert isinstance(step, Answer)
     assert step.reply.others == ((DNS,) if len(asked) == 3 else ())

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from agents.dhcp.v6.message import (
     Association,
-    Kind,
     Lifetimes,
     Message,
     MessageError,
+    MessageType,
     Option,
     Outcome,
     Status,
@@ -39,7 +39,7 @@ def associations(draw: st.DrawFn) -> Association:
 
 messages = st.builds(
     Message,
-    st.sampled_from(Kind),
+    st.sampled_from(MessageType),
     st.integers(0, 2**24 - 1),
     duids,
     duids,
@@ -93,7 +93,7 @@ def test_a_message_of_dhclient() -> None:
     octets = "016a3b510001000e00010001329f2a4a02005e000001000600080017001800270001000800020000"
     octets += "0003000c5e00000100000e1000001518"
     message = decode(bytes.fromhex(octets.replace(" ", "")))
-    assert (message.kind, message.transaction) == (Kind.SOLICIT, 0x6A3B51)
+    assert (message.kind, message.transaction) == (MessageType.SOLICIT, 0x6A3B51)
     assert message.client == bytes.fromhex("00010001329f2a4a02005e000001")
     assert message.associations == (Association(Option.IA_NA, 0x5E000001, 3600, 5400),)
     assert [code for code, _ in message.others] == [6, 8]
