@@ -4,7 +4,7 @@ such word, as agents lease to them without it. Pure."""
 from collections.abc import Collection
 from ipaddress import ip_address
 
-from controller.core.intent import Berth, Intent
+from controller.core.intent import AnnouncePermit, Intent
 from controller.core.saga import Phase, Saga, Step
 from controller.wire.flavours import Flavour
 
@@ -25,20 +25,20 @@ def places(saga: Saga) -> frozenset[str]:
 
 
 def differs(before: Saga, after: Saga) -> bool:
-    """Whether a turn of a move makes another berth of its VM's."""
+    """Whether a turn of a move changes its VM's announce permit."""
     return (places(before), before.addresses) != (places(after), after.addresses)
 
 
-def berth(
+def permit(
     intent: Intent, name: str, macs: Collection[str], endpoints: Collection[str], addresses: Collection[str]
-) -> Berth | None:
-    """A VM's berth at those of the endpoints of which route servers are told MACs; None if it is none of them.
+) -> AnnouncePermit | None:
+    """A VM's announce permit at those of the endpoints of which route servers are told MACs; None if it is at none.
     `addresses` are what it is known by."""
     there = frozenset(e for e in endpoints if e in intent.endpoints and intent.flavour(e) is Flavour.EVPN)
     if not there:
         return None
     kept = tuple(a for a in addresses if any(not _of_lan(intent, e, a) for e in there))
-    return Berth(name, tuple(macs), there, kept)
+    return AnnouncePermit(name, tuple(macs), there, kept)
 
 
 def _of_lan(intent: Intent, endpoint: str, address: str) -> bool:

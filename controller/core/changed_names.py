@@ -7,6 +7,9 @@ from dataclasses import dataclass, fields
 from controller.core.intent import Intent
 from controller.core.persistent_map import changed
 
+STORED = {"permits": "berths"}
+"""Kinds that are kept under the name that former releases know."""
+
 MOST = 1000
 """Names: beyond this many it is quicker to read everything."""
 
@@ -18,7 +21,7 @@ class ChangedNames:
     cloudlets: frozenset[str] = frozenset()
     endpoints: frozenset[str] = frozenset()
     vcps: frozenset[str] = frozenset()
-    berths: frozenset[str] = frozenset()
+    permits: frozenset[str] = frozenset()
 
     def __or__(self, other: "ChangedNames") -> "ChangedNames":
         return ChangedNames(*(getattr(self, field.name) | getattr(other, field.name) for field in fields(self)))
@@ -38,9 +41,10 @@ def touched(old: Intent, new: Intent) -> ChangedNames | None:
 
 def document(of: ChangedNames) -> dict[str, list[str]]:
     """As it is kept."""
-    return {field.name: sorted(getattr(of, field.name)) for field in fields(of)}
+    return {STORED.get(field.name, field.name): sorted(getattr(of, field.name)) for field in fields(of)}
 
 
 def of_document(kept: Mapping[str, list[str]]) -> ChangedNames:
-    """As it was kept, by a release that had no berths too."""
-    return ChangedNames(*(frozenset(kept.get(field.name, ())) for field in fields(ChangedNames)))
+    """As it was kept, also by a release that had no announce permits."""
+    names = (STORED.get(field.name, field.name) for field in fields(ChangedNames))
+    return ChangedNames(*(frozenset(kept.get(name, ())) for name in names))

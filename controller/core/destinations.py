@@ -30,7 +30,7 @@ def authorise(intent: Intent, plan: Plan) -> None:
         raise conflict(refused, "endpoint")
     if intent.held(destination.name):
         raise conflict(waiting(destination), "endpoint")
-    if refused := full(destination.name, len(intent.berths_of.get(destination.name, ()))):
+    if refused := full(destination.name, len(intent.permits_of.get(destination.name, ()))):
         raise conflict(refused, "endpoint")
 
 

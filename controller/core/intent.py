@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from controller.core import lookups
-from controller.core.inventory import Berth, Cloudlet, CloudletState, Endpoint, Vcp
+from controller.core.inventory import AnnouncePermit, Cloudlet, CloudletState, Endpoint, Vcp
 from controller.core.lookups import LOOKUPS
 from controller.core.occupied import Lans, Vteps
 from controller.core.persistent_map import PersistentMap, changed
@@ -20,13 +20,13 @@ from controller.core.proximity.grid import Grid
 from controller.core.sites import Sites
 from controller.wire.flavours import Flavour
 
-__all__ = ["Berth", "Cloudlet", "CloudletState", "Endpoint", "Intent", "Vcp"]
+__all__ = ["AnnouncePermit", "Cloudlet", "CloudletState", "Endpoint", "Intent", "Vcp"]
 
 
 @dataclass(frozen=True)
 class Intent:
     """The region at one generation, and the policy in force. The mappings become tables, whatever they are given as.
-    `families` has the greatest number that a pool of a family ever had, `berths` where VMs may be announced from.
+    `families` has the greatest number that a pool of a family ever had, `permits` where VMs may be announced from.
     `route_servers` are the addresses of all, by name, and with `enrolled_only` they accept no cloudlet that has no
     agent; both are the controller's settings and no generation's."""
 
@@ -36,12 +36,12 @@ class Intent:
     vcps: Mapping[str, Vcp] = field(default_factory=PersistentMap)
     policy: Rules = field(default_factory=Rules)
     families: Mapping[str, int] = field(default_factory=PersistentMap)
-    berths: Mapping[str, Berth] = field(default_factory=PersistentMap)
+    permits: Mapping[str, AnnouncePermit] = field(default_factory=PersistentMap)
     route_servers: Mapping[str, str] = field(default_factory=dict)
     enrolled_only: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("cloudlets", "endpoints", "vcps", "families", "berths"):
+        for name in ("cloudlets", "endpoints", "vcps", "families", "permits"):
             object.__setattr__(self, name, PersistentMap.of(getattr(self, name)))
 
     @cached_property
@@ -55,9 +55,9 @@ class Intent:
         return lookups.endpoints_of(PersistentMap(), lookups.new(self.endpoints))
 
     @cached_property
-    def berths_of(self) -> Mapping[str, tuple[Berth, ...]]:
-        """Endpoint name → the VMs that have a berth there, by name (only endpoints where any has)."""
-        return lookups.berths_of(PersistentMap(), lookups.new(self.berths))
+    def permits_of(self) -> Mapping[str, tuple[AnnouncePermit, ...]]:
+        """Endpoint name → the VMs that may be announced from there, by name (only endpoints where any has)."""
+        return lookups.permits_of(PersistentMap(), lookups.new(self.permits))
 
     @cached_property
     def credentials(self) -> Mapping[str, str]:
@@ -182,13 +182,13 @@ class Intent:
         return self.but(vcps=PersistentMap.of(self.vcps).minus(name))
 
     def without_endpoint(self, name: str) -> "Intent":
-        """Without the endpoint, in VCPs too, and nobody has a berth there."""
+        """Without the endpoint, in VCPs too, and no VM may be announced from there."""
         mine = (self.vcps[vcp] for vcp in self.pools_of.get(name, ()))
         vcps = {vcp.name: replace(vcp, members=vcp.members - {name}) for vcp in mine}
         endpoints = PersistentMap.of(self.endpoints).minus(name)
         intent = self.but(endpoints=endpoints, vcps=PersistentMap.of(self.vcps).updated(vcps) if vcps else self.vcps)
-        left = [replace(berth, endpoints=berth.endpoints - {name}) for berth in self.berths_of.get(name, ())]
-        return intent.with_berths({berth.name: berth if berth.endpoints else None for berth in left})
+        left = [replace(permit, endpoints=permit.endpoints - {name}) for permit in self.permits_of.get(name, ())]
+        return intent.with_permits({permit.name: permit if permit.endpoints else None for permit in left})
 
     def without_cloudlet(self, name: str) -> "Intent":
         """Without the cloudlet and its endpoints."""
@@ -207,10 +207,10 @@ class Intent:
         pool = self.vcps[vcp]
         return self.with_vcp(replace(pool, members=pool.members - {endpoint}))
 
-    def with_berths(self, berths: Mapping[str, Berth | None]) -> "Intent":
-        """With other berths of some VMs; None: that VM has none."""
-        other = {name: berth for name, berth in berths.items() if self.berths.get(name) != berth}
+    def with_permits(self, permits: Mapping[str, AnnouncePermit | None]) -> "Intent":
+        """With other announce permits of some VMs; None: that VM has none."""
+        other = {name: permit for name, permit in permits.items() if self.permits.get(name) != permit}
         if not other:
             return self
-        there = {name: berth for name, berth in other.items() if berth is not None}
-        return self.but(berths=PersistentMap.of(self.berths).updated(there, other.keys() - there.keys()))
+        there = {name: permit for name, permit in other.items() if permit is not None}
+        return self.but(permits=PersistentMap.of(self.permits).updated(there, other.keys() - there.keys()))

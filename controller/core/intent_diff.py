@@ -6,7 +6,8 @@ from typing import Any
 from controller.core.intent import Intent
 from controller.core.persistent_map import changed
 
-KINDS = ("cloudlets", "endpoints", "vcps", "berths")
+KINDS = {"cloudlets": "cloudlets", "endpoints": "endpoints", "vcps": "vcps", "berths": "permits"}
+"""Kind, as the audit log has always called it → the intent's mapping."""
 UNTOLD = ("name", "credential", "key", "version")
 """The name says which it is; digests and a counter tell nobody anything."""
 
@@ -23,8 +24,8 @@ def differing(old: Intent, new: Intent) -> tuple[Told, Told]:
         {"generation": intent.generation} if old.generation != new.generation else {} for intent in (old, new)
     )
     told: tuple[Told, Told] = (dict(before), dict(after))
-    for kind in KINDS:
-        was, now = getattr(old, kind), getattr(new, kind)
+    for kind, mapping in KINDS.items():
+        was, now = getattr(old, mapping), getattr(new, mapping)
         names = sorted(changed(was, now))
         for name in names[:MOST]:
             for side, said in zip(told, _both(was.get(name), now.get(name)), strict=True):

@@ -84,7 +84,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Berth:
+class AnnouncePermit:
     """Where a VM may be announced from, as route servers hold EVPN PEs to it: at the LAN where it is, and at the one
     that it is on its way to or from. `macs` are its vNICs', and nobody else's in the pools of these `endpoints`. `kept`
     are the addresses that it is known by, in both families, if they are not of each of these LANs."""

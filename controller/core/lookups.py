@@ -7,7 +7,7 @@ it was not, or is no more.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from controller.core.inventory import Berth, Cloudlet, Endpoint, Vcp
+from controller.core.inventory import AnnouncePermit, Cloudlet, Endpoint, Vcp
 from controller.core.occupied import Lans, Vteps
 from controller.core.persistent_map import PersistentMap
 from controller.core.proximity.grid import Grid
@@ -114,14 +114,14 @@ def sites(known: Sites, edits: Edits[Endpoint]) -> Sites:
     return known.but(gone - more.keys(), more)
 
 
-def berths_of(
-    known: PersistentMap[str, tuple[Berth, ...]], edits: Edits[Berth]
-) -> PersistentMap[str, tuple[Berth, ...]]:
-    """Endpoint name → the VMs that have a berth there, by name."""
-    found: dict[str, dict[str, Berth]] = {}
+def permits_of(
+    known: PersistentMap[str, tuple[AnnouncePermit, ...]], edits: Edits[AnnouncePermit]
+) -> PersistentMap[str, tuple[AnnouncePermit, ...]]:
+    """Endpoint name → the VMs that may be announced from there, by name."""
+    found: dict[str, dict[str, AnnouncePermit]] = {}
     for before, after in edits:
         for endpoint in (before.endpoints if before else _NOBODY) | (after.endpoints if after else _NOBODY):
-            mine = found.setdefault(endpoint, {berth.name: berth for berth in known.get(endpoint, ())})
+            mine = found.setdefault(endpoint, {permit.name: permit for permit in known.get(endpoint, ())})
             if before:
                 mine.pop(before.name, None)
             if after and endpoint in after.endpoints:
@@ -134,6 +134,6 @@ LOOKUPS: Mapping[str, Mapping[str, Callable[[Any, Any], Any]]] = {
     "cloudlets": {"credentials": credentials, "revoked": revoked, "places": places, "vteps": vteps},
     "endpoints": {"endpoints_of": endpoints_of, "lans": lans, "sites": sites},
     "vcps": {"pools_of": pools_of},
-    "berths": {"berths_of": berths_of},
+    "permits": {"permits_of": permits_of},
 }
 """Mapping of the intent → what is found in it."""

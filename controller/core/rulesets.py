@@ -39,18 +39,20 @@ def endpoint(of: Endpoint, intent: Intent, asn: int) -> wire.Endpoint:
 
 
 def permits(of: Endpoint, intent: Intent) -> wire.Permits:
-    """What an endpoint's PE may say of it: its VTEP, its LAN, the gateway there; the VMs that have a berth there, and
+    """What an endpoint's PE may say of it: its VTEP, its LAN, the gateway there; VMs with an announce permit there, and
     addresses of other LANs that those have kept; the numbers that its agent is given. The last label block of VPLS ends
     one beyond the labels of its index (RFC 4761, section 3.2.2)."""
-    cloudlet, berths = intent.cloudlets[of.cloudlet], intent.berths_of.get(of.name, ())
+    cloudlet, permits = intent.cloudlets[of.cloudlet], intent.permits_of.get(of.name, ())
     vpls = cloudlet.pe is Flavour.VPLS
     lans = [network(prefix) for prefix in (of.prefix, of.prefix6) if prefix]
-    kept = [address for berth in berths for address in berth.kept]
+    kept = [address for permit in permits for address in permit.kept]
     return wire.Permits(
         next_hops=[cloudlet.vtep],
         prefixes=[prefix for prefix in (of.prefix, of.prefix6) if prefix],
         hosts=[address for address in kept if not any(ip_address(address) in lan for lan in lans)],
-        macs=[] if vpls else [gateway_mac(cloudlet.name, of.index), *(mac for berth in berths for mac in berth.macs)],
+        macs=[]
+        if vpls
+        else [gateway_mac(cloudlet.name, of.index), *(mac for permit in permits for mac in permit.macs)],
         ve_id=of.site if vpls else None,
         labels=(of.index << 12, (of.index + 1) << 12) if vpls else None,
         max_macs=None if vpls else max(FEWEST_MACS, 2 * network(of.prefix).num_addresses),
@@ -80,8 +82,8 @@ def operations(old: Intent, new: Intent, asn: int) -> list[wire.Operation]:
     cloudlets, vcps = sorted(changed(old.cloudlets, new.cloudlets)), sorted(changed(old.vcps, new.vcps))
     endpoints = {e.name for name in cloudlets for i in (old, new) for e in i.endpoints_of.get(name, ())}
     endpoints |= {*changed(old.endpoints, new.endpoints), *turned(old, new)}
-    for name in changed(old.berths, new.berths):
-        endpoints |= {e for i in (old, new) if name in i.berths for e in i.berths[name].endpoints}
+    for name in changed(old.permits, new.permits):
+        endpoints |= {e for i in (old, new) if name in i.permits for e in i.permits[name].endpoints}
     gone_endpoints = {name for name in endpoints if _has(old, name) and not _has(new, name)}
     back = {name for name in endpoints if _has(new, name) and not _has(old, name)}
     vcps = sorted({*vcps, *(vcp for name in back for vcp in new.pools_of.get(name, ()))})

@@ -1,4 +1,4 @@
-"""Berths of VMs, and the VMs of whose berths the intent is still to be told."""
+"""Announce permits of VMs, and the VMs of whose permits the intent is still to be told."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from sqlalchemy import JSON, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from controller.core.intent import Berth
+from controller.core.intent import AnnouncePermit
 from controller.core.persistent_map import changed
 from controller.db.base import NAME, NUMBER, Base
 
@@ -33,24 +33,24 @@ class DueRow(Base):
     vm: Mapped[str] = mapped_column(NAME)
 
 
-async def load(session: AsyncSession) -> dict[str, Berth]:
-    """All berths."""
-    return _berths(
+async def load(session: AsyncSession) -> dict[str, AnnouncePermit]:
+    """All announce permits."""
+    return _permits(
         await session.execute(
             select(AnnouncePermitRow.name, AnnouncePermitRow.macs, AnnouncePermitRow.endpoints, AnnouncePermitRow.kept)
         )
     )
 
 
-async def some(session: AsyncSession, names: list[str]) -> dict[str, Berth]:
-    """The berths of these VMs."""
+async def some(session: AsyncSession, names: list[str]) -> dict[str, AnnouncePermit]:
+    """The announce permits of these VMs."""
     query = select(
         AnnouncePermitRow.name, AnnouncePermitRow.macs, AnnouncePermitRow.endpoints, AnnouncePermitRow.kept
     ).where(AnnouncePermitRow.name.in_(names))
-    return _berths(await session.execute(query))
+    return _permits(await session.execute(query))
 
 
-async def save(session: AsyncSession, old: Mapping[str, Berth], new: Mapping[str, Berth]) -> None:
+async def save(session: AsyncSession, old: Mapping[str, AnnouncePermit], new: Mapping[str, AnnouncePermit]) -> None:
     """Writes what differs."""
     if names := changed(old, new):
         await session.execute(delete(AnnouncePermitRow).where(AnnouncePermitRow.name.in_(names)))
@@ -64,7 +64,7 @@ async def save(session: AsyncSession, old: Mapping[str, Berth], new: Mapping[str
 
 
 async def note(session: AsyncSession, vm: str) -> None:
-    """The intent is to be told of that VM's berth."""
+    """The intent is to be told of that VM's announce permit."""
     await session.execute(insert(DueRow).values(vm=vm))
 
 
@@ -83,5 +83,7 @@ async def told(session: AsyncSession, ids: list[int]) -> None:
     await session.execute(delete(DueRow).where(DueRow.id.in_(ids)))
 
 
-def _berths(rows: Any) -> dict[str, Berth]:
-    return {row.name: Berth(row.name, tuple(row.macs), frozenset(row.endpoints), tuple(row.kept)) for row in rows}
+def _permits(rows: Any) -> dict[str, AnnouncePermit]:
+    return {
+        row.name: AnnouncePermit(row.name, tuple(row.macs), frozenset(row.endpoints), tuple(row.kept)) for row in rows
+    }

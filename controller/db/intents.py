@@ -11,7 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from controller.core.changed_names import ChangedNames
 from controller.core.clock import now
-from controller.core.intent import Berth, Cloudlet, CloudletState, Endpoint, Intent, Vcp
+from controller.core.intent import AnnouncePermit, Cloudlet, CloudletState, Endpoint, Intent, Vcp
 from controller.core.persistent_map import PersistentMap, changed
 from controller.db import announce_permits, families, generations
 from controller.db.base import Base
@@ -33,7 +33,7 @@ async def load(session: AsyncSession) -> Intent:
         endpoints=await _endpoints(session, None),
         vcps=await _vcps(session, None),
         families=await families.load(session),
-        berths=await announce_permits.load(session),
+        permits=await announce_permits.load(session),
     )
 
 
@@ -41,14 +41,14 @@ async def take_over(session: AsyncSession, old: Intent, touched: ChangedNames) -
     """The intent at the latest generation, which differs from `old` in what was touched. Costs work in proportion to
     that."""
     cloudlets, endpoints = await _cloudlets(session, touched.cloudlets), await _endpoints(session, touched.endpoints)
-    vcps, there = await _vcps(session, touched.vcps), await _berths(session, touched.berths)
+    vcps, there = await _vcps(session, touched.vcps), await _permits(session, touched.permits)
     return old.but(
         generation=await generations.number(session),
         cloudlets=PersistentMap.of(old.cloudlets).updated(cloudlets, touched.cloudlets - cloudlets.keys()),
         endpoints=PersistentMap.of(old.endpoints).updated(endpoints, touched.endpoints - endpoints.keys()),
         vcps=PersistentMap.of(old.vcps).updated(vcps, touched.vcps - vcps.keys()),
         families=await families.load(session),
-        berths=PersistentMap.of(old.berths).updated(there, touched.berths - there.keys()),
+        permits=PersistentMap.of(old.permits).updated(there, touched.permits - there.keys()),
     )
 
 
@@ -76,8 +76,8 @@ async def _vcps(session: AsyncSession, names: Names) -> dict[str, Vcp]:
     return {v.name: Vcp(**v._asdict() | own) for v, own in zip(rows, more, strict=True)}
 
 
-async def _berths(session: AsyncSession, names: frozenset[str]) -> dict[str, Berth]:
-    found: dict[str, Berth] = {}
+async def _permits(session: AsyncSession, names: frozenset[str]) -> dict[str, AnnouncePermit]:
+    found: dict[str, AnnouncePermit] = {}
     for some in _some(names):
         found |= await announce_permits.some(session, some)
     return found
@@ -109,7 +109,7 @@ async def save(session: AsyncSession, old: Intent, new: Intent) -> None:
         if name in new.vcps:
             await _save_vcp(session, old.vcps.get(name), new.vcps[name], new.generation)
     await families.save(session, old.families, new.families)
-    await announce_permits.save(session, old.berths, new.berths)
+    await announce_permits.save(session, old.permits, new.permits)
 
 
 async def _save_consents(session: AsyncSession, old: Intent, new: Intent) -> None:

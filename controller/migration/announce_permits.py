@@ -3,7 +3,7 @@
 A transaction that changes a permit notes it (`controller.db.announce_permits`), and waits for nothing. The leader makes
 one change of all that is noted, so that neither a route server that is away nor a controller that dies in between holds
 up a move, or leaves a permit behind. A move that has brought both ends into one pool is noted before anything is made
-ready at the destination; its end takes the other end's berth away.
+ready at the destination; its end takes the other end's permit away.
 """
 
 import logging
@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.changes.flow import Changes
 from controller.core.addresses import PlanError, address6
-from controller.core.announce_permits import berth, places
-from controller.core.intent import Berth, Intent
+from controller.core.announce_permits import permit, places
+from controller.core.intent import AnnouncePermit, Intent
 from controller.core.refusals import Refused
 from controller.db import announce_permits as table
 from controller.db import moves, pairs, vms
@@ -24,7 +24,7 @@ from controller.db.pairs import PairRow
 log = logging.getLogger(__name__)
 
 AT_ONCE = 100
-"""VMs whose berths go into one change."""
+"""VMs whose announce permits go into one change."""
 
 
 class AnnouncePermits:
@@ -41,31 +41,31 @@ class AnnouncePermits:
         try:
             await self._take_over()
         except Refused as refused:
-            log.info("berths of VMs are told later: %s", refused.message)
+            log.info("announce permits are told later: %s", refused.message)
             return False
         return await self._any()
 
     async def _take_over(self) -> None:
         ids: list[int] = []
-        wanted: dict[str, Berth | None] = {}
+        wanted: dict[str, AnnouncePermit | None] = {}
 
         async def guard(session: AsyncSession) -> None:
             noted = await table.due(session, AT_ONCE)
             ids.extend(row.id for row in noted)
             for name in sorted({row.vm for row in noted}):
-                wanted[name] = await _berth(session, self._changes.intent, name)
+                wanted[name] = await _permit(session, self._changes.intent, name)
 
         async def also(session: AsyncSession, intent: Intent) -> None:
             await table.told(session, ids)
 
-        await self._changes.make(lambda intent: intent.with_berths(wanted), "berths of VMs", also, guard)
+        await self._changes.make(lambda intent: intent.with_permits(wanted), "announce permits", also, guard)
 
     async def _any(self) -> bool:
         async with self._database.read() as session:
             return await table.any_due(session)
 
 
-async def _berth(session: AsyncSession, intent: Intent, name: str) -> Berth | None:
+async def _permit(session: AsyncSession, intent: Intent, name: str) -> AnnouncePermit | None:
     row = await vms.get(session, name, lock=True)
     if row is None:
         return None
@@ -78,7 +78,7 @@ async def _berth(session: AsyncSession, intent: Intent, name: str) -> Berth | No
         if saga.leaving:
             reached |= dict.fromkeys(saga.addresses)
     addresses = [each for address in reached for each in await _both(session, intent, row.device, address)]
-    return berth(intent, name, row.made_of.macs, endpoints, addresses)
+    return permit(intent, name, row.made_of.macs, endpoints, addresses)
 
 
 async def _both(session: AsyncSession, intent: Intent, device: str, address: str) -> list[str]:

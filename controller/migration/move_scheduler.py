@@ -1,5 +1,5 @@
-"""The leader's part in moves: the clock, whose turn it is, the controller's own errands, and berths. Each round looks
-at what is in the database, so that it does not matter who did the one before."""
+"""The leader's part in moves: the clock, whose turn it is, the controller's own steps, and announce permits. Each round
+looks at what is in the database, so that it does not matter which replica did the one before."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ class MoveScheduler:
 
     def __init__(self, database: Database, changes: Changes, leases: Leases, moves: Moves) -> None:
         self._database, self._changes, self._moves = database, changes, moves
-        self._errands, self._berths = ControllerSteps(database, changes, leases), AnnouncePermits(database, changes)
+        self._steps, self._permits = ControllerSteps(database, changes, leases), AnnouncePermits(database, changes)
 
     async def run(self) -> None:
         """The leader's rounds: works until cancelled."""
@@ -79,18 +79,18 @@ class MoveScheduler:
             saga = row.kept
             for side in self._gone(saga):
                 await self._moves.happen(row.name, Gone(side))
-            await self._errands_of(saga)
+            await self._steps_of(saga)
             due = deadline(saga)
             if due is not None and due <= now().timestamp():
                 await self._moves.happen(row.name, Clock())
                 due = now().timestamp() + 0.5
             if due is not None:
                 soonest = min(soonest, due - now().timestamp())
-        return 0.0 if await self._berths.settle() else soonest
+        return 0.0 if await self._permits.settle() else soonest
 
     async def _errands_of(self, saga: Saga) -> None:
         if saga.task("controller") is not None:
-            await self._errands.run(saga)
+            await self._steps.run(saga)
             for place in (saga.plan.source, saga.plan.destination):
                 self._moves.announce(place.cloudlet)
             self._moves.turned_at()

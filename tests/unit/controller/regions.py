@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 from controller.core import edits, machines
-from controller.core.announce_permits import berth
+from controller.core.announce_permits import permit
 from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent, Vcp
 from controller.core.refusals import Refused
 from controller.wire.flavours import Flavour
@@ -70,7 +70,7 @@ STEPS = st.one_of(
     st.tuples(st.just("remove_cloudlet"), _name),
     st.tuples(st.just("remove_vcp"), _pool),
     st.tuples(st.just("add_vcp"), st.builds(Vcp, _pool)),
-    st.tuples(st.just("berth"), st.sampled_from(["v1", "v2"]), st.sets(_evpn, max_size=2), st.sampled_from(ADDRESSES)),
+    st.tuples(st.just("permit"), st.sampled_from(["v1", "v2"]), st.sets(_evpn, max_size=2), st.sampled_from(ADDRESSES)),
 )
 
 
@@ -79,10 +79,10 @@ def step(intent: Intent, edit: tuple[object, ...]) -> Intent:
     name, *arguments = edit
     if name == "add_endpoint":
         arguments.append(["192.0.2.200"])
-    if name == "berth":
+    if name == "permit":
         vm, endpoints, addresses = arguments
         macs = [machines.mac(str(vm), nic) for nic in NICS]
-        return intent.with_berths({str(vm): berth(intent, str(vm), macs, endpoints, addresses)})  # type: ignore[arg-type]
+        return intent.with_permits({str(vm): permit(intent, str(vm), macs, endpoints, addresses)})  # type: ignore[arg-type]
     try:
         if name == "enrol":
             cloudlet = str(arguments[0])

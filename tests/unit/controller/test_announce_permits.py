@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from controller.core import announce_permits
-from controller.core.announce_permits import berth
+from controller.core.announce_permits import permit
 from controller.core.changed_names import ChangedNames, document, of_document
 from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent
 from controller.core.rulesets import rule_set
@@ -52,7 +52,7 @@ def test_macs_are_guarded_and_an_address_is_kept_where_it_is_of_another_lan() ->
     none: tuple[bool, list[str]] = (False, [])
 
     def at(*endpoints: str) -> Intent:
-        return intent.with_berths({"v1": berth(intent, "v1", MACS, endpoints, kept)})
+        return intent.with_permits({"v1": permit(intent, "v1", MACS, endpoints, kept)})
 
     assert told(at()) == {"c1-lan": none, "c2-lan": none, "c3-lan": none} and at() is intent
     assert told(at("c1-lan")) == {"c1-lan": (True, []), "c2-lan": none, "c3-lan": none}
@@ -60,12 +60,12 @@ def test_macs_are_guarded_and_an_address_is_kept_where_it_is_of_another_lan() ->
     assert told(at("c2-lan")) == {"c1-lan": none, "c2-lan": (True, list(kept)), "c3-lan": none}
     assert at("c3-lan") is intent and at("nowhere") is intent, "VPLS has no MACs in BGP"
     assert told(at("c1-lan", "c2-lan").without_endpoint("c1-lan"))["c2-lan"] == (True, list(kept))
-    assert at("c1-lan").without_endpoint("c1-lan").berths == {}
+    assert at("c1-lan").without_endpoint("c1-lan").permits == {}
 
 
-def test_a_release_before_had_no_berths() -> None:
-    kept = document(ChangedNames(vcps=frozenset({"blue"}), berths=frozenset({"v1"})))
-    assert of_document(kept).berths == {"v1"}
+def test_a_release_before_had_no_permits() -> None:
+    kept = document(ChangedNames(vcps=frozenset({"blue"}), permits=frozenset({"v1"})))
+    assert of_document(kept).permits == {"v1"}
     del kept["berths"]
     assert of_document(kept) == ChangedNames(vcps=frozenset({"blue"}))
 
@@ -171,7 +171,7 @@ async def test_a_controller_that_dies_in_between(start: Start, route_server: Fak
     async with start(route_server) as first, town(first, pe="evpn") as town_:
         told = Told(first, route_server)
         await told.becomes({"c1-lan": (True, [])})
-        first.region.migration.scheduler._berths.settle = _nothing  # type: ignore[method-assign]
+        first.region.migration.scheduler._permits.settle = _nothing  # type: ignore[method-assign]
         for mover in town_.movers.values():
             mover.deaf.add(step)
         name = await town_.start(keep=True)
@@ -229,12 +229,12 @@ async def test_so_many_and_no_more(controller: Controller, monkeypatch: pytest.M
         more = VM | {"name": "v2", "device": "m2"}
         await controller.refused(409, "/vms", more, "endpoint", "c1-lan has 1 VMs, and an EVPN endpoint can have 1")
         await controller.post("/vms", more | {"endpoint": "c2-lan"})
-        await settled(lambda: _berthed(controller, "v2"))
+        await settled(lambda: _permitted(controller, "v2"))
         await controller.refused(409, "/moves", {"vm": "v1", "endpoint": "c2-lan"}, "endpoint", "c2-lan has 1 VMs")
 
 
-async def _berthed(controller: Controller, vm: str) -> bool:
-    return vm in controller.region.intent.berths
+async def _permitted(controller: Controller, vm: str) -> bool:
+    return vm in controller.region.intent.permits
 
 
 async def test_what_is_noted_again_meanwhile_stays_noted(controller: Controller) -> None:

@@ -94,7 +94,7 @@ def test_what_is_looked_up_follows_the_edits(steps: list[tuple[object, ...]]) ->
                 assert getattr(intent, name) is not None
         intent = step(intent, edit)
         fresh = Intent(vcps=dict(intent.vcps), endpoints=dict(intent.endpoints), cloudlets=dict(intent.cloudlets))
-        fresh = replace(fresh, berths=dict(intent.berths))
+        fresh = replace(fresh, permits=dict(intent.permits))
         for names in LOOKUPS.values():
             for name in names:
                 assert name not in vars(fresh)

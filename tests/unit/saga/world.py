@@ -97,7 +97,7 @@ class World:
     gone: tuple[Side, ...] = ()
     agents: dict[Side, Agent] = field(default_factory=dict)
     told: frozenset[str] = frozenset({"c1-lan"})
-    """Where the intent has the VM's berth."""
+    """Where the intent permits the VM to be announced."""
     due: bool = False
 
     @classmethod
@@ -120,7 +120,7 @@ class World:
         self.notes += notes
 
     def tell(self) -> None:
-        """The leader takes over where the VM's berth is."""
+        """The leader takes over where the VM may be announced."""
         self.told, self.due = places(self.saga), False
 
     def controller(self, outcome: str) -> None:
