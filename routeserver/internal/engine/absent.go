@@ -7,13 +7,13 @@ import (
 
 // announceGuarded is announce for a peer with routes that it does not bear, or may not. An older version of such a route that
 // the peer has is withdrawn.
-func (e *Engine) announceGuarded(t *transaction, p *Peer, b *out.Batch, targets string, known bool) {
+func (ao *adjRIBOut) announceGuarded(t *transaction, p *Peer, b *out.Batch, targets string, known bool) {
 	g := p.guard
 	var has, lacks, loses []string // NLRIs that it has in another form, does not have, and is to have no more
 	for _, nlri := range b.NLRIs {
 		id := routeName{b.Family, b.Family.Identity(nlri)}
 		_, absent := g.absent[id]
-		if d, blocked := e.blocked(p, b, nlri); blocked {
+		if d, blocked := p.blocked(b, nlri); blocked {
 			g.absent[id] = absence{d, now()}
 			if t != nil {
 				t.held[p.Name]++
@@ -31,13 +31,13 @@ func (e *Engine) announceGuarded(t *transaction, p *Peer, b *out.Batch, targets 
 		}
 	}
 	if len(loses) > 0 {
-		e.sendWithdrawal(t, p, out.Withdraw(b.Family, loses))
+		ao.sendWithdrawal(t, p, out.Withdraw(b.Family, loses))
 	}
-	e.sendApart(t, p, part(b, has), targets, true)
-	e.sendApart(t, p, part(b, lacks), targets, false)
+	ao.sendApart(t, p, part(b, has), targets, true)
+	ao.sendApart(t, p, part(b, lacks), targets, false)
 }
 
-func (e *Engine) blocked(p *Peer, b *out.Batch, nlri string) (d digest, blocked bool) {
+func (p *Peer) blocked(b *out.Batch, nlri string) (d digest, blocked bool) {
 	g := p.guard
 	if _, named := g.names[routeName{b.Family, nlri}]; !named {
 		return d, false
@@ -55,20 +55,20 @@ func part(b *out.Batch, nlris []string) *out.Batch {
 }
 
 // sendApart announces routes in one message each, if the peer does not bear several in one.
-func (e *Engine) sendApart(t *transaction, p *Peer, b *out.Batch, targets string, known bool) {
+func (ao *adjRIBOut) sendApart(t *transaction, p *Peer, b *out.Batch, targets string, known bool) {
 	switch {
 	case len(b.NLRIs) == 0:
 	case len(b.NLRIs) > 1 && !p.guard.apart[b.Family].IsZero():
 		for _, nlri := range b.NLRIs {
-			e.sendAnnouncement(t, p, part(b, []string{nlri}), targets, known)
+			ao.sendAnnouncement(t, p, part(b, []string{nlri}), targets, known)
 		}
 	default:
-		e.sendAnnouncement(t, p, b, targets, known)
+		ao.sendAnnouncement(t, p, b, targets, known)
 	}
 }
 
 // withdrawGuarded is withdraw for such a peer: what it was not sent is not withdrawn, since it may not bear that either.
-func (e *Engine) withdrawGuarded(t *transaction, p *Peer, b *out.Batch) {
+func (ao *adjRIBOut) withdrawGuarded(t *transaction, p *Peer, b *out.Batch) {
 	var has []string
 	for _, nlri := range b.NLRIs {
 		id := routeName{b.Family, b.Family.Identity(nlri)}
@@ -81,27 +81,27 @@ func (e *Engine) withdrawGuarded(t *transaction, p *Peer, b *out.Batch) {
 	switch len(has) {
 	case 0:
 	case len(b.NLRIs):
-		e.sendWithdrawal(t, p, b)
+		ao.sendWithdrawal(t, p, b)
 	default:
-		e.sendWithdrawal(t, p, out.Withdraw(b.Family, has))
+		ao.sendWithdrawal(t, p, out.Withdraw(b.Family, has))
 	}
 }
 
 // offer sends a peer a route by itself that was held back, if it is still to have it.
-func (e *Engine) offer(p *Peer, s routeName) {
-	r := e.table.Owner(s.family, s.family.Key(s.nlri))
+func (lr *locRIB) offer(p *Peer, s routeName) {
+	r := lr.table.Owner(s.family, s.family.Key(s.nlri))
 	if r == nil || r.NLRI != s.nlri || r.Group.Endpoint == "" {
 		return
 	}
 	if sent, ok := r.Group.SentTo(p.Name); ok && sent.Has(s.nlri) {
 		p.guard.offered(s)
-		e.announce(nil, p.Name, out.Announce(s.family, r.Group.Attributes, e.reflection(r.Group.Peer), []string{s.nlri}), sent.Targets, false)
-		e.tell(SentTo, r.Group, []string{s.nlri}, p.Name, sent.Targets)
+		lr.announce(nil, p.Name, out.Announce(s.family, r.Group.Attributes, lr.reflection(r.Group.Peer), []string{s.nlri}), sent.Targets, false)
+		lr.tell(SentTo, r.Group, []string{s.nlri}, p.Name, sent.Targets)
 	}
 }
 
 // heldBack says why a peer was not sent a route that it would have been sent; nil: it was.
-func (e *Engine) heldBack(p *Peer, g *rib.Group, nlri string) *HeldBack {
+func (p *Peer) heldBack(g *rib.Group, nlri string) *HeldBack {
 	if p.guard == nil || len(p.guard.absent) == 0 {
 		return nil
 	}
@@ -116,12 +116,12 @@ func (e *Engine) heldBack(p *Peer, g *rib.Group, nlri string) *HeldBack {
 }
 
 // split parts a group's NLRIs into those that a peer was sent and those that are held back from it.
-func (e *Engine) split(p *Peer, g *rib.Group, nlris []string) (sent, held []string) {
+func (p *Peer) split(g *rib.Group, nlris []string) (sent, held []string) {
 	if p == nil || p.guard == nil || len(p.guard.absent) == 0 {
 		return nlris, nil
 	}
 	for _, nlri := range nlris {
-		if e.heldBack(p, g, nlri) == nil {
+		if p.heldBack(g, nlri) == nil {
 			sent = append(sent, nlri)
 		} else {
 			held = append(held, nlri)
@@ -131,15 +131,15 @@ func (e *Engine) split(p *Peer, g *rib.Group, nlris []string) (sent, held []stri
 }
 
 // foresee counts what a peer would be sent of some of a group's routes.
-func (e *Engine) foresee(t *transaction, peer string, g *rib.Group, nlris []string) {
-	p := e.peers[peer]
+func (ss *sessions) foresee(t *transaction, peer string, g *rib.Group, nlris []string) {
+	p := ss.peers[peer]
 	if p == nil || p.guard == nil {
 		count(t.announced, peer, len(nlris))
 		return
 	}
-	b := g.Whole(e.reflection(g.Peer))
+	b := g.Whole(ss.reflection(g.Peer))
 	for _, nlri := range nlris {
-		if _, blocked := e.blocked(p, b, nlri); blocked {
+		if _, blocked := p.blocked(b, nlri); blocked {
 			t.held[peer]++
 		} else {
 			t.announced[peer]++
@@ -148,7 +148,7 @@ func (e *Engine) foresee(t *transaction, peer string, g *rib.Group, nlris []stri
 }
 
 // foreseeWithdrawal counts what would be withdrawn from a peer of some of a group's routes.
-func (e *Engine) foreseeWithdrawal(t *transaction, peer string, g *rib.Group, nlris []string) {
-	sent, _ := e.split(e.peers[peer], g, nlris)
+func (ss *sessions) foreseeWithdrawal(t *transaction, peer string, g *rib.Group, nlris []string) {
+	sent, _ := ss.peers[peer].split(g, nlris)
 	count(t.withdrawn, peer, len(sent))
 }

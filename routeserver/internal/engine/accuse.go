@@ -95,21 +95,21 @@ func (e *Engine) accuse(p *Peer, why string) {
 
 // recently lists what a peer was sent since a time, the oldest first. late says that it was certainly one of those routes:
 // if there are none, the peer took longer than it is given, and it is given more.
-func (e *Engine) recently(p *Peer, since time.Time, late bool) []recent {
+func (lr *locRIB) recently(p *Peer, since time.Time, late bool) []recent {
 	after, upTo := p.Queue.Lately(since)
-	list := e.between(p, after, upTo)
+	list := lr.between(p, after, upTo)
 	if last := p.Queue.Last(); len(list) == 0 && late && !last.IsZero() {
 		after, upTo = p.Queue.Lately(last)
-		if list = e.between(p, after, upTo); len(list) > 0 && p.guard != nil {
+		if list = lr.between(p, after, upTo); len(list) > 0 && p.guard != nil {
 			p.guard.settle = min(2*p.guard.settle, maxSettle)
 		}
 	}
 	return list
 }
 
-func (e *Engine) between(p *Peer, after, upTo time.Time) (list []recent) {
-	for endpoint := range e.sources(p.Name) {
-		for g := range e.table.Endpoint(endpoint) {
+func (lr *locRIB) between(p *Peer, after, upTo time.Time) (list []recent) {
+	for endpoint := range lr.sources(p.Name) {
+		for g := range lr.table.Endpoint(endpoint) {
 			s, sent := g.SentTo(p.Name)
 			if !sent {
 				continue
@@ -121,7 +121,7 @@ func (e *Engine) between(p *Peer, after, upTo time.Time) (list []recent) {
 						decided = max(decided, at.UnixNano())
 					}
 				}
-				if !after.IsZero() && decided <= after.UnixNano() || decided > upTo.UnixNano() || !s.Has(r.NLRI) || e.heldBack(p, g, r.NLRI) != nil {
+				if !after.IsZero() && decided <= after.UnixNano() || decided > upTo.UnixNano() || !s.Has(r.NLRI) || p.heldBack(g, r.NLRI) != nil {
 					continue
 				}
 				list = append(list, recent{suspect{routeName{g.Family, r.NLRI}, g.Peer, g.Endpoint}, g, decided})
@@ -152,13 +152,13 @@ func (g *guard) broken(list []recent) (twice []recent) {
 }
 
 // quoted leaves those routes in whose messages is what the NOTIFICATION quotes (RFC 4271 section 6.3), if there are any.
-func (e *Engine) quoted(p *Peer, list []recent, quote []byte) []recent {
+func (ss *sessions) quoted(p *Peer, list []recent, quote []byte) []recent {
 	if len(quote) < hintLength || len(list) < 2 {
 		return list
 	}
 	var meant []recent
 	for _, r := range list {
-		messages, _ := e.alone(r).Encoded(p.Queue.Kind, 8)
+		messages, _ := ss.alone(r).Encoded(p.Queue.Kind, 8)
 		if len(messages) > 0 && bytes.Contains(messages[0], quote) {
 			meant = append(meant, r)
 		}
@@ -170,8 +170,8 @@ func (e *Engine) quoted(p *Peer, list []recent, quote []byte) []recent {
 }
 
 // alone is a batch of one route.
-func (e *Engine) alone(r recent) *out.Batch {
-	return out.Announce(r.family, r.group.Attributes, e.reflection(r.group.Peer), []string{r.nlri})
+func (ss *sessions) alone(r recent) *out.Batch {
+	return out.Announce(r.family, r.group.Attributes, ss.reflection(r.group.Peer), []string{r.nlri})
 }
 
 // suspect begins or goes on with a search.

@@ -9,22 +9,22 @@ import (
 
 // bound ends the session of a peer that has announced more routes than it may, or routes that take more memory (RFC 4271
 // section 6.7), and warns of one that is near to that. The error is a *wire.Notification.
-func (e *Engine) bound(p *Peer, in *rib.In) error {
+func (fo *inForce) bound(p *Peer, in *rib.In) error {
 	for i, b := range []struct {
 		has, most int
 		text      func(n int) string
 	}{
-		{in.Len(), e.MaxRoutes, func(n int) string { return fmt.Sprintf("%d routes", n) }},
-		{in.Bytes(), e.MaxBytes, func(n int) string { return fmt.Sprintf("%d bytes of routes", n) }},
+		{in.Len(), fo.MaxRoutes, func(n int) string { return fmt.Sprintf("%d routes", n) }},
+		{in.Bytes(), fo.MaxBytes, func(n int) string { return fmt.Sprintf("%d bytes of routes", n) }},
 	} {
 		switch {
 		case b.most == 0:
 		case b.has > b.most:
-			e.Events.AddOften("limit", p.Name, "peer", fmt.Sprintf("%s has announced more than %s: its session ends", p.Name, b.text(b.most)))
+			fo.Events.AddOften("limit", p.Name, "peer", fmt.Sprintf("%s has announced more than %s: its session ends", p.Name, b.text(b.most)))
 			return &wire.Notification{Code: wire.Cease, Subcode: wire.MaxPrefixes, Text: "more than " + b.text(b.most)}
 		case !p.near[i] && b.has > b.most/5*4:
 			p.near[i] = true
-			e.Events.AddOften("near-limit", p.Name, fmt.Sprint(i), fmt.Sprintf("%s has announced %s: beyond %s its session ends", p.Name, b.text(b.has), b.text(b.most)))
+			fo.Events.AddOften("near-limit", p.Name, fmt.Sprint(i), fmt.Sprintf("%s has announced %s: beyond %s its session ends", p.Name, b.text(b.has), b.text(b.most)))
 		case b.has < b.most/10*7:
 			p.near[i] = false // only then is it news again
 		}

@@ -35,22 +35,22 @@ func (e *Engine) Copy(f *Feed) {
 	}
 }
 
-func (e *Engine) nextJob(f *Feed) bool {
+func (lr *locRIB) nextJob(f *Feed) bool {
 	if len(f.jobs) == 0 {
 		if !f.whole {
 			f.whole = true
-			e.mark(f)
+			lr.mark(f)
 		}
 		return false
 	}
 	job := f.jobs[0]
 	f.jobs = f.jobs[1:]
-	in := e.table.Ins()[job.peer]
+	in := lr.table.Ins()[job.peer]
 	if in == nil {
 		return true
 	}
 	groups := in.Groups()
-	if e.peers[job.peer] != nil {
+	if lr.peers[job.peer] != nil {
 		f.routes = make([]*rib.Route, 0, in.Len())
 		for _, g := range groups {
 			f.routes = append(f.routes, g.Routes()...)
@@ -64,14 +64,14 @@ func (e *Engine) nextJob(f *Feed) bool {
 
 // copyIn copies the next routes of one peer with the same attributes, and says how many were looked at. Routes that have
 // moved to another group are what they are now; those that are gone have no group.
-func (e *Engine) copyIn(f *Feed) int {
+func (ss *sessions) copyIn(f *Feed) int {
 	g, n := f.routes[0].Group, 1
 	for n < len(f.routes) && n < copyStep && f.routes[n].Group == g {
 		n++
 	}
 	routes := f.routes[:n]
 	f.routes = f.routes[n:]
-	if g == nil || e.peers[g.Peer] == nil {
+	if g == nil || ss.peers[g.Peer] == nil {
 		return n
 	}
 	nlris := make([]string, n)
@@ -83,26 +83,26 @@ func (e *Engine) copyIn(f *Feed) int {
 		}
 	}
 	f.append(Entry{
-		Kind: RoutesIn, Peer: e.peers[g.Peer], Batch: out.Announce(g.Family, g.Attributes, wire.Reflection{}, nlris),
+		Kind: RoutesIn, Peer: ss.peers[g.Peer], Batch: out.Announce(g.Family, g.Attributes, wire.Reflection{}, nlris),
 		Targets: g.Attributes.RTs, At: at,
 	})
 	return n
 }
 
 // copyOut copies what all recipients were sent of the next group, and says how many there are.
-func (e *Engine) copyOut(f *Feed) int {
+func (ss *sessions) copyOut(f *Feed) int {
 	g := f.groups[0]
 	f.groups = f.groups[1:]
 	if g.Len() == 0 || len(g.Out) == 0 {
 		return 1
 	}
-	b := g.Whole(e.reflection(g.Peer))
+	b := g.Whole(ss.reflection(g.Peer))
 	first, last := g.Routes()[0].Received, int64(0)
 	for _, r := range g.Routes() {
 		first, last = min(first, r.Received), max(last, r.Received)
 	}
 	for _, s := range g.Out {
-		p := e.peers[s.Peer]
+		p := ss.peers[s.Peer]
 		if p == nil {
 			continue
 		}
@@ -115,7 +115,7 @@ func (e *Engine) copyOut(f *Feed) int {
 		}
 		sent, _ := rib.Part(b.NLRIs, s.Room)
 		if p.guard != nil {
-			sent, _ = e.split(p, g, sent)
+			sent, _ = p.split(g, sent)
 		}
 		if len(sent) > 0 {
 			f.append(Entry{Kind: RoutesOut, Peer: p, Batch: part(b, sent), Targets: s.Targets, At: at})
@@ -125,11 +125,11 @@ func (e *Engine) copyOut(f *Feed) int {
 }
 
 // mark says that all tables were copied.
-func (e *Engine) mark(f *Feed) {
+func (ss *sessions) mark(f *Feed) {
 	at := now().UnixNano()
-	for _, name := range slices.Sorted(maps.Keys(e.peers)) {
+	for _, name := range slices.Sorted(maps.Keys(ss.peers)) {
 		for family := range wire.Families {
-			if p := e.peers[name]; p.Families[family] && family != wire.RTC {
+			if p := ss.peers[name]; p.Families[family] && family != wire.RTC {
 				f.append(Entry{Kind: MarkerIn, Peer: p, Family: family, At: at})
 				f.append(Entry{Kind: MarkerOut, Peer: p, Family: family, At: at})
 			}

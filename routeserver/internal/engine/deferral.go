@@ -53,21 +53,21 @@ func (e *Engine) Proceed() {
 	e.proceed()
 }
 
-func (e *Engine) proceed() {
-	d := e.deferral
+func (ao *adjRIBOut) proceed() {
+	d := ao.deferral
 	if d == nil {
 		return
 	}
 	d.timer.Stop()
-	e.deferral, e.resumed, e.parted = nil, false, nil
+	ao.deferral, ao.resumed, ao.parted = nil, false, nil
 	for p := range d.owed {
-		e.endOfRIB(p)
+		ao.endOfRIB(p)
 	}
-	e.Events.Add("restart", "", "the restart is over: End-of-RIB was sent")
+	ao.Events.Add("restart", "", "the restart is over: End-of-RIB was sent")
 }
 
 // endOfRIB sends the markers, or leaves that to when the peer has said which routes it wants.
-func (e *Engine) endOfRIB(p *Peer) {
+func (ao *adjRIBOut) endOfRIB(p *Peer) {
 	if m := p.membership; m != nil && !m.settled {
 		m.owed = true
 		return
@@ -75,34 +75,34 @@ func (e *Engine) endOfRIB(p *Peer) {
 	for f := range wire.Families {
 		if p.Families[f] && f != wire.RTC {
 			p.Queue.Message(wire.EndOfRIB(f))
-			e.feed(Entry{Kind: MarkerOut, Peer: p, Family: f})
+			ao.feed(Entry{Kind: MarkerOut, Peer: p, Family: f})
 		}
 	}
 }
 
 // await takes note of a new session, whose peer is to send its End-of-RIB markers.
-func (e *Engine) await(p *Peer) {
-	switch d := e.deferral; {
+func (ao *adjRIBOut) await(p *Peer) {
+	switch d := ao.deferral; {
 	case d == nil:
 	case p.restart.Offered && !p.restart.Restarting:
 		d.missing[p] = p.Families
 	default: // it will not say when it is through, or waits for us to say so first
-		e.arrived(p.Name)
+		ao.arrived(p.Name)
 	}
 }
 
 // putOff says whether the End-of-RIB markers that would follow the initial routes have to wait.
-func (e *Engine) putOff(p *Peer) bool {
-	if e.deferral == nil || !p.restart.Offered || e.parted[p.Name] {
+func (ss *sessions) putOff(p *Peer) bool {
+	if ss.deferral == nil || !p.restart.Offered || ss.parted[p.Name] {
 		return false
 	}
-	e.deferral.owed[p] = true
+	ss.deferral.owed[p] = true
 	return true
 }
 
 // heard takes note of a peer's End-of-RIB marker.
-func (e *Engine) heard(p *Peer, f wire.Family) {
-	d := e.deferral
+func (ao *adjRIBOut) heard(p *Peer, f wire.Family) {
+	d := ao.deferral
 	if d == nil {
 		return
 	}
@@ -115,13 +115,13 @@ func (e *Engine) heard(p *Peer, f wire.Family) {
 		return
 	}
 	delete(d.missing, p)
-	e.arrived(p.Name)
+	ao.arrived(p.Name)
 }
 
-func (e *Engine) arrived(peer string) {
-	delete(e.deferral.awaited, peer)
-	if len(e.deferral.awaited) == 0 {
-		e.proceed()
+func (ao *adjRIBOut) arrived(peer string) {
+	delete(ao.deferral.awaited, peer)
+	if len(ao.deferral.awaited) == 0 {
+		ao.proceed()
 	}
 }
 
@@ -136,40 +136,40 @@ func (d *deferral) part(p *Peer) {
 // hurry is told of a change. Peers that lose access to an endpoint by it may have its routes from before our restart, and
 // we cannot withdraw what has not been announced to us again: they get the End-of-RIB marker at once, which makes them
 // drop whatever was not sent again. Isolation goes before availability.
-func (e *Engine) hurry(was *ruleset.Set, delta *ruleset.Delta) {
-	if !e.resumed {
+func (ao *adjRIBOut) hurry(was *ruleset.Set, delta *ruleset.Delta) {
+	if !ao.resumed {
 		return
 	}
-	if e.parted == nil {
-		e.parted = map[string]bool{}
+	if ao.parted == nil {
+		ao.parted = map[string]bool{}
 	}
 	for _, pair := range delta.Pairs {
 		if loses(was.TargetsAt(pair.Endpoint, pair.Peer), pair.Targets) {
-			e.parted[pair.Peer] = true
+			ao.parted[pair.Peer] = true
 		}
 	}
 	for _, site := range delta.Sites {
 		for peer := range was.Audience(site) {
-			e.parted[peer] = true
+			ao.parted[peer] = true
 		}
 	}
-	d := e.deferral
+	d := ao.deferral
 	if d == nil {
 		return
 	}
 	for p := range d.owed {
-		if e.parted[p.Name] {
+		if ao.parted[p.Name] {
 			delete(d.owed, p)
-			e.endOfRIB(p)
+			ao.endOfRIB(p)
 		}
 	}
 	for name := range d.awaited {
-		if _, stays := e.set.Peer(name); !stays {
+		if _, stays := ao.set.Peer(name); !stays {
 			delete(d.awaited, name)
 		}
 	}
 	if len(d.awaited) == 0 {
-		e.proceed()
+		ao.proceed()
 	}
 }
 

@@ -24,7 +24,7 @@ func newTransaction() *transaction {
 // emit sends routes that move from one group to another to everybody concerned: withdrawals to those who had them and are
 // not to any more, announcements to all recipients of the new group. Nil stands for no group. A recipient into whose
 // messages a route does not fit any more is sent its withdrawal.
-func (e *Engine) emit(t *transaction, nlris []string, from, to *rib.Group) {
+func (ao *adjRIBOut) emit(t *transaction, nlris []string, from, to *rib.Group) {
 	if len(nlris) == 0 {
 		return
 	}
@@ -47,67 +47,67 @@ func (e *Engine) emit(t *transaction, nlris []string, from, to *rib.Group) {
 			if len(gone) == len(nlris) {
 				whole = b
 			}
-			e.withdraw(t, s.Peer, b)
-			e.tell(Unsent, from, gone, s.Peer, s.Targets)
+			ao.withdraw(t, s.Peer, b)
+			ao.tell(Unsent, from, gone, s.Peer, s.Targets)
 		}
 	}
 	if to == nil || len(to.Out) == 0 {
 		return
 	}
-	whole := out.Announce(to.Family, to.Attributes, e.reflection(to.Peer), nlris)
+	whole := out.Announce(to.Family, to.Attributes, ao.reflection(to.Peer), nlris)
 	for _, s := range to.Out {
 		was := rib.Sent{}
 		if from != nil {
 			was, _ = from.SentTo(s.Peer)
 		}
-		e.deliver(t, to, whole, s, was)
+		ao.deliver(t, to, whole, s, was)
 	}
 }
 
 // deliver sends a peer routes of a group, those that fit into its messages. was is what it was sent of the same routes
 // before; the zero value, if it was not.
-func (e *Engine) deliver(t *transaction, g *rib.Group, whole *out.Batch, s, was rib.Sent) {
+func (ao *adjRIBOut) deliver(t *transaction, g *rib.Group, whole *out.Batch, s, was rib.Sent) {
 	fit, rest := rib.Part(whole.NLRIs, s.Room)
 	old, fresh := rib.Part(fit, was.Room)
 	for i, nlris := range [][]string{old, fresh} {
 		if len(nlris) == 0 {
 			continue
 		}
-		e.announce(t, s.Peer, part(whole, nlris), s.Targets, i == 0)
-		e.tell(SentTo, g, nlris, s.Peer, s.Targets)
+		ao.announce(t, s.Peer, part(whole, nlris), s.Targets, i == 0)
+		ao.tell(SentTo, g, nlris, s.Peer, s.Targets)
 	}
-	e.tooLong(t, g, rest, s)
+	ao.tooLong(t, g, rest, s)
 }
 
 // retarget sends a whole group's routes to a peer with other route targets than before, or withdraws them.
-func (e *Engine) retarget(t *transaction, g *rib.Group, peer, targets string) {
-	s := e.sending(peer, g, e.wanted(peer, g, targets))
+func (ao *adjRIBOut) retarget(t *transaction, g *rib.Group, peer, targets string) {
+	s := ao.sending(peer, g, ao.wanted(peer, g, targets))
 	was, _ := g.SentTo(peer)
 	if was.Targets == s.Targets {
 		return
 	}
 	g.SetSent(s)
-	b := g.Whole(e.reflection(g.Peer))
+	b := g.Whole(ao.reflection(g.Peer))
 	if gone, _ := rib.Part(b.NLRIs, was.Room); len(gone) > 0 {
 		if _, gone = rib.Part(gone, s.Room); len(gone) > 0 {
 			w := g.Gone()
 			if len(gone) < len(w.NLRIs) {
 				w = out.Withdraw(g.Family, gone)
 			}
-			e.withdraw(t, peer, w)
-			e.tell(Unsent, g, gone, peer, was.Targets)
+			ao.withdraw(t, peer, w)
+			ao.tell(Unsent, g, gone, peer, was.Targets)
 		}
 	}
 	if s.Targets != "" {
-		e.deliver(t, g, b, s, was)
+		ao.deliver(t, g, b, s, was)
 	}
 }
 
 // sending is that a peer is sent a group's routes with these route targets from now on.
-func (e *Engine) sending(peer string, g *rib.Group, targets string) rib.Sent {
+func (ss *sessions) sending(peer string, g *rib.Group, targets string) rib.Sent {
 	s := rib.Sent{Peer: peer, Targets: targets, At: now()}
-	if p := e.peers[peer]; p != nil && targets != "" {
-		s.Room = max(0, g.Attributes.Room(g.Family, e.reflection(g.Peer), p.Queue.Kind, len(targets)/8, p.longest()))
+	if p := ss.peers[peer]; p != nil && targets != "" {
+		s.Room = max(0, g.Attributes.Room(g.Family, ss.reflection(g.Peer), p.Queue.Kind, len(targets)/8, p.longest()))
 	}
 	return s
 }
@@ -121,68 +121,68 @@ func (p *Peer) longest() int {
 }
 
 // tooLong says of routes that they are not sent, since they do not fit into a message that the peer takes.
-func (e *Engine) tooLong(t *transaction, g *rib.Group, nlris []string, s rib.Sent) {
-	p := e.peers[s.Peer]
+func (ao *adjRIBOut) tooLong(t *transaction, g *rib.Group, nlris []string, s rib.Sent) {
+	p := ao.peers[s.Peer]
 	if len(nlris) == 0 || p == nil {
 		return
 	}
 	if t != nil {
 		t.withheld[s.Peer] += len(nlris)
 	}
-	e.tell(Withheld, g, nlris, s.Peer, s.Targets)
+	ao.tell(Withheld, g, nlris, s.Peer, s.Targets)
 	text := fmt.Sprintf("%d %s route(s) of %s are not sent to %s: they do not fit into a message of %d bytes", len(nlris), g.Family, g.Peer, s.Peer, p.longest())
 	if !p.extended {
 		text += ", and it does not offer longer ones (RFC 8654)"
 	}
-	e.Events.AddOften("withheld", s.Peer, g.Peer, text)
+	ao.Events.AddOften("withheld", s.Peer, g.Peer, text)
 }
 
 // readdress brings a group's recipients in line with what is desired.
-func (e *Engine) readdress(t *transaction, g *rib.Group, desired map[string]string) {
+func (ao *adjRIBOut) readdress(t *transaction, g *rib.Group, desired map[string]string) {
 	for _, s := range append([]rib.Sent(nil), g.Out...) {
 		if desired[s.Peer] == "" {
-			e.retarget(t, g, s.Peer, "")
+			ao.retarget(t, g, s.Peer, "")
 		}
 	}
 	for peer, targets := range desired {
-		e.retarget(t, g, peer, targets)
+		ao.retarget(t, g, peer, targets)
 	}
 }
 
-func (e *Engine) announce(t *transaction, peer string, b *out.Batch, targets string, known bool) {
-	switch p := e.peers[peer]; {
+func (ao *adjRIBOut) announce(t *transaction, peer string, b *out.Batch, targets string, known bool) {
+	switch p := ao.peers[peer]; {
 	case p == nil:
 	case p.guard != nil:
-		e.announceGuarded(t, p, b, targets, known)
+		ao.announceGuarded(t, p, b, targets, known)
 	default:
-		e.sendAnnouncement(t, p, b, targets, known)
+		ao.sendAnnouncement(t, p, b, targets, known)
 	}
 }
 
-func (e *Engine) sendAnnouncement(t *transaction, p *Peer, b *out.Batch, targets string, known bool) {
+func (ao *adjRIBOut) sendAnnouncement(t *transaction, p *Peer, b *out.Batch, targets string, known bool) {
 	p.Queue.Announce(b, targets, known)
-	e.feed(Entry{Kind: RoutesOut, Peer: p, Batch: b, Targets: targets})
-	e.counters.SentAnnounced += uint64(len(b.NLRIs))
+	ao.feed(Entry{Kind: RoutesOut, Peer: p, Batch: b, Targets: targets})
+	ao.counters.SentAnnounced += uint64(len(b.NLRIs))
 	p.tally.Families[b.Family].SentAnnounced += uint64(len(b.NLRIs))
 	if t != nil {
 		t.announced[p.Name] += len(b.NLRIs)
 	}
 }
 
-func (e *Engine) withdraw(t *transaction, peer string, b *out.Batch) {
-	switch p := e.peers[peer]; {
+func (ao *adjRIBOut) withdraw(t *transaction, peer string, b *out.Batch) {
+	switch p := ao.peers[peer]; {
 	case p == nil:
 	case p.guard != nil:
-		e.withdrawGuarded(t, p, b)
+		ao.withdrawGuarded(t, p, b)
 	default:
-		e.sendWithdrawal(t, p, b)
+		ao.sendWithdrawal(t, p, b)
 	}
 }
 
-func (e *Engine) sendWithdrawal(t *transaction, p *Peer, b *out.Batch) {
+func (ao *adjRIBOut) sendWithdrawal(t *transaction, p *Peer, b *out.Batch) {
 	p.Queue.Withdraw(b)
-	e.feed(Entry{Kind: RoutesOut, Peer: p, Batch: b})
-	e.counters.SentWithdrawn += uint64(len(b.NLRIs))
+	ao.feed(Entry{Kind: RoutesOut, Peer: p, Batch: b})
+	ao.counters.SentWithdrawn += uint64(len(b.NLRIs))
 	p.tally.Families[b.Family].SentWithdrawn += uint64(len(b.NLRIs))
 	if t != nil {
 		t.withdrawn[p.Name] += len(b.NLRIs)

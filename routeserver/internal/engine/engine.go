@@ -41,12 +41,21 @@ type Config struct {
 	LongLived [wire.Families]time.Duration
 }
 
-// Engine is the route server's state.
+// Engine is the route server: the lock, what its callers may ask for, and timers. Each of the structs below it knows those
+// above itself in this file, and none below: decisions about a noun are its methods.
 type Engine struct {
+	locRIB
+
+	mu        sync.Mutex
+	durations durations
+	onChange  func(set *ruleset.Set, peers []string)
+}
+
+// inForce is the rule set in force, and how it came to be.
+type inForce struct {
 	Config
 	Events *Log
 
-	mu        sync.Mutex
 	set       *ruleset.Set
 	loaded    bool      // there is a rule set
 	confirmed bool      // by the controller, since the start, or by a twin that is in touch with it
@@ -54,23 +63,39 @@ type Engine struct {
 	vouched   time.Time // that, or when the twin last had the same generation
 	store     *ruleset.Store
 	trial     *trial // nil: the rule set in force is there to stay
-	table     *rib.Table
-	peers     map[string]*Peer  // those with an established session
-	lost      map[string]*lost  // those whose session was lost and whose routes are kept
-	guards    map[string]*guard // of peers with routes that they do not bear
-	resumed   bool              // the rule set is from before the start
-	deferral  *deferral         // while we restart
-	parted    map[string]bool   // peers that lost access to something since we started, until the restart is over
-	history   *history
+	resumed   bool   // the rule set is from before the start
 	past      ruleset.History
-	watchers  map[*Watcher]struct{}
-	feeds     []*Feed
-	tallies   map[string]*Tally
-	holds     map[string]*hold // of endpoints over their limit
-	durations durations
-	counters  Counters
-	onChange  func(set *ruleset.Set, peers []string)
 	changed   chan struct{} // closed and replaced when loaded or confirmed changes
+}
+
+// sessions are the peers: those with a session, and what outlives it.
+type sessions struct {
+	inForce
+
+	peers    map[string]*Peer  // those with an established session
+	lost     map[string]*lost  // those whose session was lost and whose routes are kept
+	guards   map[string]*guard // of peers with routes that they do not bear
+	tallies  map[string]*Tally
+	holds    map[string]*hold // of endpoints over their limit
+	deferral *deferral        // while we restart
+	parted   map[string]bool  // peers that lost access to something since we started, until the restart is over
+}
+
+// adjRIBOut is what peers, watchers and feeds are sent.
+type adjRIBOut struct {
+	sessions
+
+	watchers map[*Watcher]struct{}
+	feeds    []*Feed
+	counters Counters
+}
+
+// locRIB is the routes: whose they are, which are in force, and who is to have them.
+type locRIB struct {
+	adjRIBOut
+
+	table   *rib.Table
+	history *history
 }
 
 // Counters are totals since the start.
@@ -114,10 +139,11 @@ func (p *Peer) Config() ruleset.Peer { return p.config }
 // New makes an engine over a store and loads the rule set that is there. onChange is called with every new rule set
 // and the peers whose sessions it concerns.
 func New(c Config, store *ruleset.Store, onChange func(set *ruleset.Set, peers []string)) (*Engine, error) {
-	e := &Engine{
-		Config: c, Events: NewLog(), watchers: map[*Watcher]struct{}{}, set: ruleset.Empty(), store: store, table: rib.NewTable(),
-		peers: map[string]*Peer{}, lost: map[string]*lost{}, guards: map[string]*guard{}, history: newHistory(), tallies: map[string]*Tally{}, holds: map[string]*hold{}, onChange: onChange, changed: make(chan struct{}),
-	}
+	e := &Engine{onChange: onChange}
+	e.Config, e.Events, e.set, e.store, e.changed = c, NewLog(), ruleset.Empty(), store, make(chan struct{})
+	e.peers, e.lost, e.guards = map[string]*Peer{}, map[string]*lost{}, map[string]*guard{}
+	e.tallies, e.holds, e.watchers = map[string]*Tally{}, map[string]*hold{}, map[*Watcher]struct{}{}
+	e.table, e.history = rib.NewTable(), newHistory()
 	set, err := store.Load()
 	if err != nil {
 		return nil, err
@@ -147,9 +173,9 @@ func (e *Engine) Changed() <-chan struct{} {
 	return e.changed
 }
 
-func (e *Engine) signal() {
-	close(e.changed)
-	e.changed = make(chan struct{})
+func (fo *inForce) signal() {
+	close(fo.changed)
+	fo.changed = make(chan struct{})
 }
 
 // Set is the rule set in force.
@@ -170,16 +196,16 @@ func (e *Engine) Counters() Counters {
 }
 
 // reflection is what we add to the routes of a peer that has a session, or had one and is waited for.
-func (e *Engine) reflection(peer string) wire.Reflection {
-	r := wire.Reflection{ASN: e.ASN}
+func (ss *sessions) reflection(peer string) wire.Reflection {
+	r := wire.Reflection{ASN: ss.ASN}
 	config, id := ruleset.Peer{}, [4]byte{}
-	if p := e.peers[peer]; p != nil {
+	if p := ss.peers[peer]; p != nil {
 		config, id = p.config, p.ID
-	} else if l := e.lost[peer]; l != nil {
+	} else if l := ss.lost[peer]; l != nil {
 		config, id = l.config, l.id
 	}
-	if config.ASN == e.ASN {
-		r.Originator, r.Cluster = string(id[:]), string(e.ClusterID[:])
+	if config.ASN == ss.ASN {
+		r.Originator, r.Cluster = string(id[:]), string(ss.ClusterID[:])
 	}
 	return r
 }

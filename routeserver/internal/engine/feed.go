@@ -164,39 +164,39 @@ func (f *Feed) append(entry Entry) {
 }
 
 // feed tells all feeds. Without feeds it costs nothing.
-func (e *Engine) feed(entry Entry) {
-	if len(e.feeds) == 0 {
+func (ao *adjRIBOut) feed(entry Entry) {
+	if len(ao.feeds) == 0 {
 		return
 	}
 	if entry.At == 0 {
 		entry.At = now().UnixNano()
 	}
-	for _, f := range e.feeds {
+	for _, f := range ao.feeds {
 		f.add(entry)
 	}
 }
 
 // feedUp tells of a new session. Routes that were kept while the peer was away are its Adj-RIB-In again.
-func (e *Engine) feedUp(p *Peer) {
-	e.feed(Entry{Kind: SessionUp, Peer: p, At: p.Since.UnixNano()})
-	if in := e.table.Ins()[p.Name]; in == nil || in.Len() == 0 {
+func (lr *locRIB) feedUp(p *Peer) {
+	lr.feed(Entry{Kind: SessionUp, Peer: p, At: p.Since.UnixNano()})
+	if in := lr.table.Ins()[p.Name]; in == nil || in.Len() == 0 {
 		return
 	}
-	for _, f := range e.feeds {
+	for _, f := range lr.feeds {
 		f.jobs = append(f.jobs, copyJob{p.Name, true})
 		f.behind.Store(true)
 	}
 }
 
 // feedIn tells what a peer with a session announced or, without attributes, what is not there any more.
-func (e *Engine) feedIn(peer string, f wire.Family, a *wire.Attributes, nlris []string) {
-	p := e.peers[peer]
+func (ao *adjRIBOut) feedIn(peer string, f wire.Family, a *wire.Attributes, nlris []string) {
+	p := ao.peers[peer]
 	if p == nil {
 		return
 	}
 	if a == nil {
-		e.feed(Entry{Kind: RoutesIn, Peer: p, Batch: out.Withdraw(f, nlris)})
+		ao.feed(Entry{Kind: RoutesIn, Peer: p, Batch: out.Withdraw(f, nlris)})
 	} else {
-		e.feed(Entry{Kind: RoutesIn, Peer: p, Batch: out.Announce(f, a, wire.Reflection{}, nlris), Targets: a.RTs})
+		ao.feed(Entry{Kind: RoutesIn, Peer: p, Batch: out.Announce(f, a, wire.Reflection{}, nlris), Targets: a.RTs})
 	}
 }

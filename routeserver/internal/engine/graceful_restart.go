@@ -26,11 +26,11 @@ type lost struct {
 func (e *Engine) Lose(p *Peer, why string) (complete bool) { return e.down(p, why, true) }
 
 // patience is how long routes are kept for a peer that announced this, before they are long-lived.
-func (e *Engine) patience(r wire.Restart) time.Duration {
+func (fo *inForce) patience(r wire.Restart) time.Duration {
 	if !r.Offered {
 		return 0
 	}
-	return min(time.Duration(r.Seconds)*time.Second, e.StaleTime)
+	return min(time.Duration(r.Seconds)*time.Second, fo.StaleTime)
 }
 
 // keep marks the routes of a peer without a session stale, and withdraws those that are not to be kept. It says how many
@@ -50,7 +50,7 @@ func (e *Engine) keep(p *Peer, graceful bool) int {
 		}
 	}
 	e.lost[p.Name] = l // before anything is encoded: it knows the originator
-	m := mover{e: e}
+	m := mover{out: &e.adjRIBOut}
 	for f := range wire.Families {
 		for key, r := range in.Routes(f) {
 			if l.kept[f] == nil || l.kept[f].routes[key] != r {
@@ -75,9 +75,9 @@ func (e *Engine) keep(p *Peer, graceful bool) int {
 }
 
 // retain finds what is to be kept of one family.
-func (e *Engine) retain(p *Peer, in *rib.In, f wire.Family) *kept {
-	k := &kept{routes: map[string]*rib.Route{}, term: e.term(p.restart, f)}
-	if !p.Families[f] || k.term == 0 && !(p.restart.Families[f] && e.patience(p.restart) > 0) {
+func (fo *inForce) retain(p *Peer, in *rib.In, f wire.Family) *kept {
+	k := &kept{routes: map[string]*rib.Route{}, term: fo.term(p.restart, f)}
+	if !p.Families[f] || k.term == 0 && !(p.restart.Families[f] && fo.patience(p.restart) > 0) {
 		return nil
 	}
 	old := p.kept[f]
@@ -86,7 +86,7 @@ func (e *Engine) retain(p *Peer, in *rib.In, f wire.Family) *kept {
 			return nil // the time was over before the peer was through: what it did announce again goes as well
 		}
 	}
-	outlasts := e.outlasts(p, f)
+	outlasts := fo.outlasts(p, f)
 	for key, r := range in.Routes(f) {
 		if r.Group.Attributes.Loop {
 			continue // it never gets anywhere
@@ -103,8 +103,8 @@ func (e *Engine) retain(p *Peer, in *rib.In, f wire.Family) *kept {
 
 // outlasts says whether routes that were stale when a peer came back stay if it is lost once more: until their own time is
 // over, by RFC 8538 section 4.1 and RFC 9494 section 4.2. Else they go (RFC 4724 section 4.2).
-func (e *Engine) outlasts(p *Peer, f wire.Family) bool {
-	return p.restart.Notification || e.term(p.restart, f) > 0
+func (fo *inForce) outlasts(p *Peer, f wire.Family) bool {
+	return p.restart.Notification || fo.term(p.restart, f) > 0
 }
 
 func (l *lost) count() (n int) {
@@ -117,7 +117,7 @@ func (l *lost) count() (n int) {
 }
 
 // settleLost forgets a lost peer of which nothing is kept any more.
-func (e *Engine) settleLost(peer string, l *lost) {
+func (lr *locRIB) settleLost(peer string, l *lost) {
 	for f, k := range l.kept {
 		if k != nil && len(k.routes) == 0 {
 			k.stop()
@@ -128,8 +128,8 @@ func (e *Engine) settleLost(peer string, l *lost) {
 		if l.timer != nil {
 			l.timer.Stop()
 		}
-		delete(e.lost, peer)
-		e.table.Forget(peer)
+		delete(lr.lost, peer)
+		lr.table.Forget(peer)
 	}
 }
 
@@ -160,32 +160,32 @@ func (e *Engine) Expire(peer string, until time.Time) {
 }
 
 // giveUp withdraws all routes of a peer without a session.
-func (e *Engine) giveUp(t *transaction, peer string) {
-	l := e.lost[peer]
+func (lr *locRIB) giveUp(t *transaction, peer string) {
+	l := lr.lost[peer]
 	for f, k := range l.kept {
 		if k != nil {
-			e.sweep(t, peer, wire.Family(f), k.routes)
+			lr.sweep(t, peer, wire.Family(f), k.routes)
 		}
 	}
-	e.settleLost(peer, l)
+	lr.settleLost(peer, l)
 }
 
 // forgetLost withdraws the stale routes of peers that are not in the rule set any more, or have moved.
-func (e *Engine) forgetLost(t *transaction) {
-	for name, l := range e.lost {
-		if present, _ := e.set.Peer(name); present != l.config {
-			e.giveUp(t, name)
+func (lr *locRIB) forgetLost(t *transaction) {
+	for name, l := range lr.lost {
+		if present, _ := lr.set.Peer(name); present != l.config {
+			lr.giveUp(t, name)
 		}
 	}
 }
 
 // sweep withdraws a peer's stale routes, those that it did not announce again.
-func (e *Engine) sweep(t *transaction, peer string, f wire.Family, stale map[string]*rib.Route) {
-	in := e.table.In(peer)
-	m := mover{e: e, t: t}
+func (lr *locRIB) sweep(t *transaction, peer string, f wire.Family, stale map[string]*rib.Route) {
+	in := lr.table.In(peer)
+	m := mover{out: &lr.adjRIBOut, t: t}
 	for key, r := range stale {
 		if in.Route(f, key) == r {
-			e.drop(&m, in, f, key, r)
+			lr.drop(&m, in, f, key, r)
 		}
 	}
 	m.flush()

@@ -53,21 +53,21 @@ func (e *Engine) Hasten(p *Peer) {
 }
 
 // complete ends the wait for a peer's End-of-RIB marker.
-func (e *Engine) complete(p *Peer, f wire.Family) {
+func (lr *locRIB) complete(p *Peer, f wire.Family) {
 	k := p.kept[f]
 	if k == nil {
 		return
 	}
 	k.stop()
 	p.kept[f] = nil
-	e.sweep(nil, p.Name, f, k.routes)
+	lr.sweep(nil, p.Name, f, k.routes)
 }
 
 // ended takes a peer's End-of-RIB marker.
-func (e *Engine) ended(p *Peer, f wire.Family) {
+func (lr *locRIB) ended(p *Peer, f wire.Family) {
 	if f != wire.RTC {
-		e.feed(Entry{Kind: MarkerIn, Peer: p, Family: f})
+		lr.feed(Entry{Kind: MarkerIn, Peer: p, Family: f})
 	}
-	e.complete(p, f)
-	e.heard(p, f)
+	lr.complete(p, f)
+	lr.heard(p, f)
 }

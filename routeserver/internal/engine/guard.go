@@ -143,22 +143,22 @@ func digestOf(p *Peer, b *out.Batch, nlri string) (d digest, ok bool) {
 }
 
 // forgetGuard drops what is not worth remembering, and that of peers that are in the rule set no more.
-func (e *Engine) forgetGuard(peer string) {
-	g := e.guards[peer]
+func (ss *sessions) forgetGuard(peer string) {
+	g := ss.guards[peer]
 	if g == nil {
 		return
 	}
-	if _, stays := e.set.Peer(peer); stays && !g.idle() {
+	if _, stays := ss.set.Peer(peer); stays && !g.idle() {
 		return
 	}
 	if g.timer != nil {
 		g.timer.Stop()
 	}
-	if p := e.peers[peer]; p != nil {
+	if p := ss.peers[peer]; p != nil {
 		if len(g.absent) > 0 {
 			return // its session is about to end
 		}
 		p.guard = nil
 	}
-	delete(e.guards, peer)
+	delete(ss.guards, peer)
 }

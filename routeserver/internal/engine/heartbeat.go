@@ -10,11 +10,11 @@ import (
 // Silence is how long the controller may say nothing before a route server asks its twin: it has a word every 2 s.
 const Silence = 5 * time.Second
 
-// word takes note that the controller says which rule set is in force. It is called with the lock held.
-func (e *Engine) word() {
-	e.confirmed = true
-	e.spoken = time.Now()
-	e.vouched = e.spoken
+// beat takes note that the controller says which rule set is in force. It is called with the lock held.
+func (fo *inForce) beat() {
+	fo.confirmed = true
+	fo.spoken = time.Now()
+	fo.vouched = fo.spoken
 }
 
 // Hear takes the controller's repeated word that a generation is its own. Unlike Confirm it ends no trial.
@@ -25,7 +25,7 @@ func (e *Engine) Hear(generation uint64) error {
 		return &Conflict{e.set.Generation, fmt.Sprintf("generation %d is in force, not %d", e.set.Generation, generation)}
 	}
 	first := !e.confirmed
-	if e.word(); first {
+	if e.beat(); first {
 		e.signal()
 	}
 	return nil

@@ -15,11 +15,11 @@ const headOfUpdate = wire.HeaderLength + 4
 // likeliestLast sorts the suspects of a new search: those that are unlike everything that the peer has borne come last. It says
 // how many there are of them. Routes of a known kind hardly ever end a session; a daemon that has a defect has it with something
 // that it was not sent before. It only decides what is tried first: a suspect is cleared by being borne, and by nothing else.
-func (e *Engine) likeliestLast(p *Peer, suspects []digest) (sorted []digest, unlike int) {
+func (lr *locRIB) likeliestLast(p *Peer, suspects []digest) (sorted []digest, unlike int) {
 	if len(suspects) < 2 {
 		return suspects, 0
 	}
-	g := e.guards[p.Name]
+	g := lr.guards[p.Name]
 	borne := map[string]bool{}
 	after, _ := p.Queue.Lately(now().Add(-g.settle))
 	suspected := map[routeName]bool{}
@@ -28,13 +28,13 @@ func (e *Engine) likeliestLast(p *Peer, suspects []digest) (sorted []digest, unl
 	}
 	kinds := map[routeName]string{}
 	forms := map[formKey]string{} // a peer may have many routes, of few forms
-	for _, r := range e.between(p, time.Time{}, now()) {
+	for _, r := range lr.between(p, time.Time{}, now()) {
 		name := r.routeName
 		switch {
 		case suspected[name]:
-			kinds[name] = e.likeness(p, r, forms)
+			kinds[name] = lr.likeness(p, r, forms)
 		case r.decided <= after.UnixNano():
-			borne[e.likeness(p, r, forms)] = true
+			borne[lr.likeness(p, r, forms)] = true
 		}
 	}
 	var last []digest
@@ -56,21 +56,21 @@ type formKey struct {
 
 // likeness is the same for routes that differ in what they say and not in their form: in values of attributes that every daemon
 // reads, and in addresses. Attributes that are seldom there count with all their bytes. known are those found before.
-func (e *Engine) likeness(p *Peer, r recent, known map[formKey]string) string {
+func (ss *sessions) likeness(p *Peer, r recent, known map[formKey]string) string {
 	key := formKey{group: r.group}
 	if r.family == wire.EVPN && len(r.nlri) > 1 {
 		key.head = r.nlri[:2]
 	}
 	form, found := known[key]
 	if !found {
-		form = e.form(p, r, key.head)
+		form = ss.form(p, r, key.head)
 		known[key] = form
 	}
 	return form
 }
 
-func (e *Engine) form(p *Peer, r recent, head string) string {
-	messages, _ := e.alone(r).Encoded(p.Queue.Kind, 8)
+func (ss *sessions) form(p *Peer, r recent, head string) string {
+	messages, _ := ss.alone(r).Encoded(p.Queue.Kind, 8)
 	if len(messages) == 0 || len(messages[0]) < headOfUpdate {
 		return ""
 	}

@@ -9,25 +9,25 @@ import (
 )
 
 // judge is Judge, and quarantines routes that are odd, and the routes of a site that has more of them than it may have.
-func (e *Engine) judge(set *ruleset.Set, g *rib.Group) (site string, reason rib.Reason) {
+func (lr *locRIB) judge(set *ruleset.Set, g *rib.Group) (site string, reason rib.Reason) {
 	site, reason = Judge(set, g.Peer, g.Family, g.Attributes)
 	switch {
 	case reason != "":
 	case g.PermitViolation != "":
 		reason = g.PermitViolation
-	case e.table.Exceeds(site, most(set.Site(site))):
+	case lr.table.Exceeds(site, most(set.Site(site))):
 		reason = rib.Limit
 	}
 	return site, reason
 }
 
 // limits brings the table's limits in line with those of sites that have changed.
-func (e *Engine) limits(sites []string) {
+func (lr *locRIB) limits(sites []string) {
 	for _, name := range sites {
-		if s := e.set.Site(name); s != nil {
-			e.table.Limit(name, s.Peer, most(s))
+		if s := lr.set.Site(name); s != nil {
+			lr.table.Limit(name, s.Peer, most(s))
 		} else {
-			e.table.Limit(name, "", rib.Load{})
+			lr.table.Limit(name, "", rib.Load{})
 		}
 	}
 }

@@ -24,14 +24,14 @@ func (e *Engine) LongStale(families [wire.Families]bool) (offered bool, times [w
 }
 
 // prolongs says whether it is switched on for any family. If it is not, LLGR_STALE is a community as any other.
-func (e *Engine) prolongs() bool { return e.LongLived != [wire.Families]time.Duration{} }
+func (fo *inForce) prolongs() bool { return fo.LongLived != [wire.Families]time.Duration{} }
 
 // term is how long routes of a peer that announced this may be kept after the restart time.
-func (e *Engine) term(r wire.Restart, f wire.Family) time.Duration {
-	if !r.LongLived || e.StaleTime == 0 {
+func (fo *inForce) term(r wire.Restart, f wire.Family) time.Duration {
+	if !r.LongLived || fo.StaleTime == 0 {
 		return 0
 	}
-	return min(r.LongStale[f], e.LongLived[f])
+	return min(r.LongStale[f], fo.LongLived[f])
 }
 
 // prolong makes the stale routes of a family of a lost peer long-lived, or goes on with that: a time that has begun to run
@@ -56,9 +56,9 @@ func (e *Engine) prolong(peer string, l *lost, f wire.Family) {
 }
 
 // markStale gives routes the community LLGR_STALE, which makes them another group's; those with NO_LLGR go.
-func (e *Engine) markStale(peer string, f wire.Family, k *kept) {
-	in := e.table.In(peer)
-	m := mover{e: e}
+func (lr *locRIB) markStale(peer string, f wire.Family, k *kept) {
+	in := lr.table.In(peer)
+	m := mover{out: &lr.adjRIBOut}
 	for _, g := range in.Groups() {
 		if g.Family != f || g.LongLived {
 			continue
@@ -69,22 +69,22 @@ func (e *Engine) markStale(peer string, f wire.Family, k *kept) {
 		}
 		if g.Attributes.HasCommunity(wire.NoLongLived) {
 			for _, r := range routes {
-				e.drop(&m, in, f, f.Key(r.NLRI), r)
+				lr.drop(&m, in, f, f.Key(r.NLRI), r)
 			}
 			continue
 		}
-		marked := e.aside(in, f, g.Attributes.WithCommunity(wire.LongLivedStale), g.PermitViolation)
+		marked := lr.aside(in, f, g.Attributes.WithCommunity(wire.LongLivedStale), g.PermitViolation)
 		for _, r := range routes {
 			key := f.Key(r.NLRI)
 			if g.Duplicate {
-				e.table.Unwait(f, key, r)
+				lr.table.Unwait(f, key, r)
 			}
-			e.place(&m, in, key, r, g, marked)
+			lr.place(&m, in, key, r, g, marked)
 		}
 		m.flush()
-		e.table.Tidy(in, marked)
+		lr.table.Tidy(in, marked)
 		for _, r := range routes {
-			e.challenge(nil, f, f.Key(r.NLRI))
+			lr.challenge(nil, f, f.Key(r.NLRI))
 		}
 	}
 	m.flush()
@@ -107,41 +107,41 @@ func (e *Engine) lapse(peer string, f wire.Family, k *kept) {
 }
 
 // last says whether a group's routes are the least preferred.
-func (e *Engine) last(g *rib.Group) bool { return g.LongLived && e.prolongs() }
+func (fo *inForce) last(g *rib.Group) bool { return g.LongLived && fo.prolongs() }
 
 // outranks says whether a route of one group takes its key from a route of another: it does if its endpoint owns the
 // route distinguisher and the other's does not, which decides who may have the key at all; else if the other one is the
 // least preferred and it is not.
-func (e *Engine) outranks(f wire.Family, r *rib.Route, g *rib.Group, endpoint string, other *rib.Route) bool {
-	rival, _ := e.candidate(other.Group)
-	if ours, theirs := e.ownsRD(f, r, endpoint), e.ownsRD(f, other, rival); ours != theirs {
+func (lr *locRIB) outranks(f wire.Family, r *rib.Route, g *rib.Group, endpoint string, other *rib.Route) bool {
+	rival, _ := lr.candidate(other.Group)
+	if ours, theirs := lr.ownsRD(f, r, endpoint), lr.ownsRD(f, other, rival); ours != theirs {
 		return ours
 	}
-	return e.last(other.Group) && !e.last(g)
+	return lr.last(other.Group) && !lr.last(g)
 }
 
 // candidate is the endpoint whose a group's routes would be if they had their keys.
-func (e *Engine) candidate(g *rib.Group) (endpoint string, reason rib.Reason) {
+func (lr *locRIB) candidate(g *rib.Group) (endpoint string, reason rib.Reason) {
 	if g.Endpoint != "" {
 		return g.Endpoint, ""
 	}
-	if endpoint, reason = e.judge(e.set, g); reason != "" {
+	if endpoint, reason = lr.judge(lr.set, g); reason != "" {
 		endpoint = ""
 	}
 	return endpoint, reason
 }
 
 // challenge lets a duplicate that waits take a key from a route that it outranks by now.
-func (e *Engine) challenge(t *transaction, f wire.Family, key string) {
-	owner := e.table.Owner(f, key)
+func (lr *locRIB) challenge(t *transaction, f wire.Family, key string) {
+	owner := lr.table.Owner(f, key)
 	if owner == nil {
 		return
 	}
-	for _, r := range e.table.Waiting(f, key) {
-		if endpoint, _ := e.candidate(r.Group); endpoint != "" && e.outranks(f, r, r.Group, endpoint, owner) {
-			e.table.SetOwner(f, key, nil)
-			e.demote(t, key, owner)
-			e.promote(t, f, key)
+	for _, r := range lr.table.Waiting(f, key) {
+		if endpoint, _ := lr.candidate(r.Group); endpoint != "" && lr.outranks(f, r, r.Group, endpoint, owner) {
+			lr.table.SetOwner(f, key, nil)
+			lr.demote(t, key, owner)
+			lr.promote(t, f, key)
 			return
 		}
 	}

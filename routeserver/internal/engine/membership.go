@@ -62,9 +62,9 @@ func (m *membership) wants(rt wire.RT) bool {
 }
 
 // choice says which of a peer's endpoints it wants routes for. All else that it asks for makes no difference.
-func (e *Engine) choice(p *Peer) string {
+func (fo *inForce) choice(p *Peer) string {
 	var wanted strings.Builder
-	for _, site := range e.set.SitesOf(p.Name) {
+	for _, site := range fo.set.SitesOf(p.Name) {
 		wanted.WriteString(p.narrow(string(site.Target[:])))
 	}
 	return wanted.String()
@@ -123,33 +123,33 @@ func (e *Engine) constrain(p *Peer) {
 }
 
 // answered sends a peer the routes that it asked for and the End-of-RIB markers, once.
-func (e *Engine) answered(p *Peer) {
+func (lr *locRIB) answered(p *Peer) {
 	m := p.membership
 	if m.settled {
 		return
 	}
 	m.settled = true
 	m.timer.Stop()
-	e.readdressAll(p)
+	lr.readdressAll(p)
 	if m.owed {
-		e.endOfRIB(p)
+		lr.endOfRIB(p)
 	}
 }
 
 // asked takes in what a peer's UPDATE says about route targets.
-func (e *Engine) asked(p *Peer, u *wire.Update) error {
+func (lr *locRIB) asked(p *Peer, u *wire.Update) error {
 	m := p.membership
 	usable := u.Malformed == "" && !u.Attributes.Loop
 	if m == nil {
 		return nil // not negotiated
 	}
-	before := e.choice(p)
+	before := lr.choice(p)
 	if u.UnreachFamily == wire.RTC {
 		for _, nlri := range u.Unreach {
 			m.remove(wire.RTC.Key(nlri))
 		}
 		if u.EndOfRIB {
-			e.answered(p)
+			lr.answered(p)
 		}
 	}
 	if u.ReachFamily == wire.RTC {
@@ -161,23 +161,23 @@ func (e *Engine) asked(p *Peer, u *wire.Update) error {
 			}
 		}
 	}
-	if e.MaxRoutes > 0 && len(m.asked) > e.MaxRoutes {
+	if lr.MaxRoutes > 0 && len(m.asked) > lr.MaxRoutes {
 		return &wire.Notification{Code: wire.Cease, Subcode: wire.MaxPrefixes, Text: "too many route target memberships"}
 	}
-	if e.choice(p) != before {
-		e.readdressAll(p)
+	if lr.choice(p) != before {
+		lr.readdressAll(p)
 	}
 	return nil
 }
 
 // refreshMembership begins and ends a peer's own refresh of what it asks for.
-func (e *Engine) refreshMembership(p *Peer, kind uint8) {
+func (lr *locRIB) refreshMembership(p *Peer, kind uint8) {
 	m := p.membership
 	switch kind {
 	case wire.RefreshBegin:
 		m.renewed = map[string]struct{}{}
 	case wire.RefreshEnd:
-		before, renewed := e.choice(p), m.renewed
+		before, renewed := lr.choice(p), m.renewed
 		m.renewed = nil
 		if renewed == nil {
 			return
@@ -187,8 +187,8 @@ func (e *Engine) refreshMembership(p *Peer, kind uint8) {
 				m.remove(key)
 			}
 		}
-		if e.choice(p) != before {
-			e.readdressAll(p)
+		if lr.choice(p) != before {
+			lr.readdressAll(p)
 		}
 	}
 }

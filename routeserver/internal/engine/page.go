@@ -75,7 +75,7 @@ func (e *Engine) Page(f Filter, after Place) (views []View, more bool) {
 
 // first are the first routes of groups that are not before a place, in order: more than a page has. rest says that
 // there are others.
-func (e *Engine) first(f *Filter, groups []*rib.Group, from Place) (found []placed, rest bool) {
+func (ss *sessions) first(f *Filter, groups []*rib.Group, from Place) (found []placed, rest bool) {
 	const enough = 4096
 	most := 0
 	if f.Limit > 0 {
@@ -93,13 +93,13 @@ func (e *Engine) first(f *Filter, groups []*rib.Group, from Place) (found []plac
 		begin.Other = "" // the route itself may have more recipients
 	}
 	for _, g := range groups {
-		if g.Peer < from.Peer || g.Len() == 0 || len(e.inTable(f, g, g.Routes()[0], nil)) == 0 { // all its routes, or none
+		if g.Peer < from.Peer || g.Len() == 0 || len(ss.inTable(f, g, g.Routes()[0], nil)) == 0 { // all its routes, or none
 			continue
 		}
 		for _, r := range g.Routes() {
 			c := placed{Place{Peer: g.Peer, Family: g.Family, Key: short(g.Family.Key(r.NLRI))}, g, r}
 			if c.place.Compare(begin) < 0 || rest && c.place.Compare(found[most-1].place) > 0 ||
-				!f.carried(g.Family, r.NLRI) || !e.about(f, g, r.NLRI) {
+				!f.carried(g.Family, r.NLRI) || !ss.about(f, g, r.NLRI) {
 				continue
 			}
 			if found = append(found, c); most > 0 && len(found) >= 2*most+enough {

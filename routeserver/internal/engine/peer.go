@@ -62,20 +62,20 @@ func (e *Engine) Neighbour(peer ruleset.Peer, open *wire.Open) wire.Neighbour {
 }
 
 // readdressAll brings what a peer was sent in line with what it is to have.
-func (e *Engine) readdressAll(p *Peer) {
-	for endpoint := range e.sources(p.Name) {
-		targets := e.set.TargetsAt(endpoint, p.Name)
-		for g := range e.table.Endpoint(endpoint) {
-			e.retarget(nil, g, p.Name, targets)
+func (lr *locRIB) readdressAll(p *Peer) {
+	for endpoint := range lr.sources(p.Name) {
+		targets := lr.set.TargetsAt(endpoint, p.Name)
+		for g := range lr.table.Endpoint(endpoint) {
+			lr.retarget(nil, g, p.Name, targets)
 		}
 	}
 }
 
 // sources are the endpoints whose routes a peer may get.
-func (e *Engine) sources(peer string) map[string]bool {
+func (fo *inForce) sources(peer string) map[string]bool {
 	sources := map[string]bool{}
-	for _, site := range e.set.SitesOf(peer) {
-		for _, neighbour := range e.set.Neighbours(site.Name) {
+	for _, site := range fo.set.SitesOf(peer) {
+		for _, neighbour := range fo.set.Neighbours(site.Name) {
 			sources[neighbour] = true
 		}
 	}

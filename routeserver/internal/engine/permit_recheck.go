@@ -29,23 +29,23 @@ func sifted(old, now *ruleset.Set, delta *ruleset.Delta) []string {
 
 // expel takes routes that are odd by the next rule set from where they are, before that is in force: so nobody is ever
 // sent one. Those that were sent are withdrawn.
-func (e *Engine) expel(t *transaction, next *ruleset.Set, delta *ruleset.Delta) {
-	e.sift(t, next, sifted(e.set, next, delta), func(odd rib.Reason) bool { return odd != "" })
+func (lr *locRIB) expel(t *transaction, next *ruleset.Set, delta *ruleset.Delta) {
+	lr.recheck(t, next, sifted(lr.set, next, delta), func(odd rib.Reason) bool { return odd != "" })
 }
 
 // readmit accepts routes that are not odd any more by the rule set in force, when others have been addressed by it.
-func (e *Engine) readmit(t *transaction, was *ruleset.Set, delta *ruleset.Delta) {
-	e.sift(t, e.set, sifted(was, e.set, delta), func(odd rib.Reason) bool { return odd == "" })
+func (lr *locRIB) readmit(t *transaction, was *ruleset.Set, delta *ruleset.Delta) {
+	lr.recheck(t, lr.set, sifted(was, lr.set, delta), func(odd rib.Reason) bool { return odd == "" })
 }
 
-func (e *Engine) sift(t *transaction, set *ruleset.Set, sites []string, now func(rib.Reason) bool) {
+func (lr *locRIB) recheck(t *transaction, set *ruleset.Set, sites []string, now func(rib.Reason) bool) {
 	for _, name := range sites {
 		site := set.Site(name)
-		if site == nil || e.table.Ins()[site.Peer] == nil {
+		if site == nil || lr.table.Ins()[site.Peer] == nil {
 			continue
 		}
-		in := e.table.In(site.Peer)
-		m := mover{e: e, t: t}
+		in := lr.table.In(site.Peer)
+		m := mover{out: &lr.adjRIBOut, t: t}
 		for _, g := range in.Groups() {
 			if site.Grant == nil && g.PermitViolation == "" || !bears(g, site.Target) {
 				continue
@@ -57,11 +57,11 @@ func (e *Engine) sift(t *transaction, set *ruleset.Set, sites []string, now func
 				}
 				key := g.Family.Key(r.NLRI)
 				if g.Duplicate {
-					e.table.Unwait(g.Family, key, r)
+					lr.table.Unwait(g.Family, key, r)
 				}
-				to := e.aside(in, g.Family, g.Attributes, odd)
-				e.place(&m, in, key, r, g, to)
-				e.table.Tidy(in, to) // if it is a duplicate there
+				to := lr.aside(in, g.Family, g.Attributes, odd)
+				lr.place(&m, in, key, r, g, to)
+				lr.table.Tidy(in, to) // if it is a duplicate there
 			}
 		}
 		m.flush()

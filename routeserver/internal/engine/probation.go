@@ -8,8 +8,8 @@ import (
 )
 
 // guarded begins the guard's part of a new session.
-func (e *Engine) guarded(p *Peer) {
-	g := e.guards[p.Name]
+func (ss *sessions) guarded(p *Peer) {
+	g := ss.guards[p.Name]
 	if g == nil {
 		return
 	}
@@ -17,7 +17,7 @@ func (e *Engine) guarded(p *Peer) {
 		g.dropped = nil
 	}
 	if g.idle() {
-		e.forgetGuard(p.Name)
+		ss.forgetGuard(p.Name)
 		return
 	}
 	p.guard, g.absent = g, map[routeName]absence{}

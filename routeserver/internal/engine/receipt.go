@@ -59,7 +59,7 @@ func (t *transaction) lines() []PeerReceipt {
 
 // watch asks the queues of all peers concerned to tell when they are written. The function it gives waits for that, and
 // is to be called without the lock.
-func (e *Engine) watch(t *transaction, start time.Time) func() []PeerReceipt {
+func (ss *sessions) watch(t *transaction, start time.Time) func() []PeerReceipt {
 	type written struct {
 		line  int
 		after int64
@@ -69,12 +69,12 @@ func (e *Engine) watch(t *transaction, start time.Time) func() []PeerReceipt {
 	reports := make(chan written, len(lines))
 	pending := 0
 	for i := range lines {
-		if p := e.peers[lines[i].Peer]; p != nil {
+		if p := ss.peers[lines[i].Peer]; p != nil {
 			pending++
 			p.Queue.OnWritten(func(ok bool) { reports <- written{i, now().Sub(start).Microseconds(), ok} })
 		}
 	}
-	longest := e.ReceiptWait
+	longest := ss.ReceiptWait
 	if longest == 0 {
 		longest = patience
 	}
@@ -97,9 +97,9 @@ func (e *Engine) watch(t *transaction, start time.Time) func() []PeerReceipt {
 
 // rehearse says what a rule set would send, and changes nothing. It does not foresee what becomes of duplicates,
 // nor of single routes that other permits make odd.
-func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
-	delta := ruleset.Compare(e.set, next)
-	steps := e.plan(next, delta)
+func (lr *locRIB) rehearse(next *ruleset.Set, start time.Time) *Receipt {
+	delta := ruleset.Compare(lr.set, next)
+	steps := lr.plan(next, delta)
 	t := newTransaction()
 	for _, s := range steps {
 		if s.group.Duplicate {
@@ -107,11 +107,11 @@ func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 		}
 		for _, sent := range s.group.Out {
 			if s.desired[sent.Peer] == "" {
-				e.rehearseFor(t, s.group, sent.Peer, "")
+				lr.rehearseFor(t, s.group, sent.Peer, "")
 			}
 		}
 		for peer, targets := range s.desired {
-			e.rehearseFor(t, s.group, peer, targets)
+			lr.rehearseFor(t, s.group, peer, targets)
 		}
 	}
 	judged := map[string]bool{}
@@ -119,37 +119,37 @@ func (e *Engine) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 		judged[site] = true
 	}
 	for _, pair := range delta.Pairs {
-		for g := range e.table.Endpoint(pair.Endpoint) {
-			if next.Site(pair.Endpoint) == nil || judged[pair.Endpoint] && !e.stays(next, pair.Endpoint, g) {
+		for g := range lr.table.Endpoint(pair.Endpoint) {
+			if next.Site(pair.Endpoint) == nil || judged[pair.Endpoint] && !lr.stays(next, pair.Endpoint, g) {
 				continue
 			}
-			e.rehearseFor(t, g, pair.Peer, e.wanted(pair.Peer, g, pair.Targets))
+			lr.rehearseFor(t, g, pair.Peer, lr.wanted(pair.Peer, g, pair.Targets))
 		}
 	}
-	r := &Receipt{RouteServer: e.Name, Generation: next.Generation, Previous: e.set.Generation, Peers: t.lines(), DryRun: true}
+	r := &Receipt{RouteServer: lr.Name, Generation: next.Generation, Previous: lr.set.Generation, Peers: t.lines(), DryRun: true}
 	r.total(start)
 	return r
 }
 
 // stays says whether a group keeps its endpoint, so that only its recipients change.
-func (e *Engine) stays(next *ruleset.Set, endpoint string, g *rib.Group) bool {
-	site, reason := e.judge(next, g)
+func (lr *locRIB) stays(next *ruleset.Set, endpoint string, g *rib.Group) bool {
+	site, reason := lr.judge(next, g)
 	return reason == "" && site == endpoint
 }
 
 // rehearseFor counts what a peer would be sent of a group with other route targets, as retarget does it.
-func (e *Engine) rehearseFor(t *transaction, g *rib.Group, peer, targets string) {
+func (ss *sessions) rehearseFor(t *transaction, g *rib.Group, peer, targets string) {
 	was, _ := g.SentTo(peer)
 	if was.Targets == targets {
 		return
 	}
-	s, nlris := e.sending(peer, g, targets), g.NLRIs()
+	s, nlris := ss.sending(peer, g, targets), g.NLRIs()
 	gone, _ := rib.Part(nlris, was.Room)
 	_, gone = rib.Part(gone, s.Room)
-	e.foreseeWithdrawal(t, peer, g, gone)
+	ss.foreseeWithdrawal(t, peer, g, gone)
 	if targets != "" {
 		fit, rest := rib.Part(nlris, s.Room)
-		e.foresee(t, peer, g, fit)
+		ss.foresee(t, peer, g, fit)
 		count(t.withheld, peer, len(rest))
 	}
 }

@@ -39,17 +39,17 @@ func (e *Engine) Refresh(p *Peer, f wire.Family, kind uint8, enhanced bool) {
 }
 
 // dropStale takes out the routes of a family that a peer has not announced again since it began its refresh.
-func (e *Engine) dropStale(p *Peer, f wire.Family) {
+func (lr *locRIB) dropStale(p *Peer, f wire.Family) {
 	renewed := p.renewed[f]
 	if renewed == nil {
 		return
 	}
 	p.renewed[f] = nil
-	in := e.table.In(p.Name)
-	m := mover{e: e}
+	in := lr.table.In(p.Name)
+	m := mover{out: &lr.adjRIBOut}
 	for _, key := range slices.Collect(maps.Keys(in.Routes(f))) {
 		if _, again := renewed[key]; !again {
-			e.drop(&m, in, f, key, in.Route(f, key))
+			lr.drop(&m, in, f, key, in.Route(f, key))
 		}
 	}
 	m.flush()
@@ -93,13 +93,13 @@ func (e *Engine) refreshed(p *Peer, f wire.Family) {
 }
 
 // resend sends a peer everything of a family that it was sent before.
-func (e *Engine) resend(p *Peer, f wire.Family) {
-	for endpoint := range e.sources(p.Name) {
-		for g := range e.table.Endpoint(endpoint) {
+func (lr *locRIB) resend(p *Peer, f wire.Family) {
+	for endpoint := range lr.sources(p.Name) {
+		for g := range lr.table.Endpoint(endpoint) {
 			if s, sent := g.SentTo(p.Name); sent && g.Family == f {
-				b := g.Whole(e.reflection(g.Peer))
+				b := g.Whole(lr.reflection(g.Peer))
 				if fit, _ := rib.Part(b.NLRIs, s.Room); len(fit) > 0 {
-					e.announce(nil, p.Name, part(b, fit), s.Targets, true)
+					lr.announce(nil, p.Name, part(b, fit), s.Targets, true)
 				}
 			}
 		}

@@ -57,7 +57,7 @@ func (e *Engine) Snapshot(peer string) Snapshot {
 					v := e.plainView(AdjOut, g, r)
 					v.To, v.Targets = peer, sent.Targets
 					if p != nil {
-						v.Held = e.heldBack(p, g, r.NLRI)
+						v.Held = p.heldBack(g, r.NLRI)
 					}
 					s.Out = append(s.Out, v)
 				}
@@ -67,9 +67,9 @@ func (e *Engine) Snapshot(peer string) Snapshot {
 	return s
 }
 
-func (e *Engine) plainView(table string, g *rib.Group, r *rib.Route) View {
+func (fo *inForce) plainView(table string, g *rib.Group, r *rib.Route) View {
 	return View{
 		Table: table, NLRI: r.NLRI, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, Targets: g.Attributes.RTs,
-		Attributes: g.Attributes, Received: time.Unix(0, r.Received), LongLived: e.last(g),
+		Attributes: g.Attributes, Received: time.Unix(0, r.Received), LongLived: fo.last(g),
 	}
 }

@@ -24,33 +24,33 @@ func (k *kept) stop() {
 }
 
 // keptOf are the stale routes of a peer, if there are any.
-func (e *Engine) keptOf(peer string, f wire.Family) *kept {
-	if p := e.peers[peer]; p != nil {
+func (ss *sessions) keptOf(peer string, f wire.Family) *kept {
+	if p := ss.peers[peer]; p != nil {
 		return p.kept[f]
 	}
-	if l := e.lost[peer]; l != nil {
+	if l := ss.lost[peer]; l != nil {
 		return l.kept[f]
 	}
 	return nil
 }
 
 // staleUntil says until when a route is kept from before its peer's session was lost; zero: it is not.
-func (e *Engine) staleUntil(peer string, f wire.Family, r *rib.Route) time.Time {
-	if k := e.keptOf(peer, f); k != nil && k.routes[f.Key(r.NLRI)] == r {
-		return e.end(peer, k)
+func (ss *sessions) staleUntil(peer string, f wire.Family, r *rib.Route) time.Time {
+	if k := ss.keptOf(peer, f); k != nil && k.routes[f.Key(r.NLRI)] == r {
+		return ss.end(peer, k)
 	}
 	return time.Time{}
 }
 
 // end is when the stale routes of a family go at the latest, unless their peer announces them again.
-func (e *Engine) end(peer string, k *kept) time.Time {
-	switch p := e.peers[peer]; {
+func (ss *sessions) end(peer string, k *kept) time.Time {
+	switch p := ss.peers[peer]; {
 	case k.longLived():
 		return k.until
 	case p != nil:
 		return p.until
 	}
-	return e.lost[peer].until.Add(k.term)
+	return ss.lost[peer].until.Add(k.term)
 }
 
 // Staleness is what is kept of a peer from before its session was lost.
@@ -61,17 +61,17 @@ type Staleness struct {
 	Until     time.Time // when the last of them go
 }
 
-func (e *Engine) staleOf(peer string) (s Staleness) {
+func (ss *sessions) staleOf(peer string) (s Staleness) {
 	for f := range wire.Families {
-		k := e.keptOf(peer, f)
+		k := ss.keptOf(peer, f)
 		if k == nil || len(k.routes) == 0 {
 			continue
 		}
 		s.Routes += len(k.routes)
-		if end := e.end(peer, k); end.After(s.Until) {
+		if end := ss.end(peer, k); end.After(s.Until) {
 			s.Until = end
 		}
-		switch l := e.lost[peer]; {
+		switch l := ss.lost[peer]; {
 		case k.longLived():
 			s.LongLived += len(k.routes)
 		case l != nil && k.term > 0:

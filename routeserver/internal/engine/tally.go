@@ -23,11 +23,11 @@ type Tally struct {
 	Poisoned, Poisons     uint64                // sessions that ended for what was sent, and routes that were found to be why
 }
 
-func (e *Engine) tally(peer string) *Tally {
-	t := e.tallies[peer]
+func (ss *sessions) tally(peer string) *Tally {
+	t := ss.tallies[peer]
 	if t == nil {
 		t = &Tally{Refused: map[rib.Reason]uint64{}}
-		e.tallies[peer] = t
+		ss.tallies[peer] = t
 	}
 	return t
 }
@@ -113,7 +113,7 @@ func (e *Engine) account(a *Account, all map[string]*Account) {
 }
 
 // accountHeld takes what is held back from a peer with a session out of its Adj-RIB-Out.
-func (e *Engine) accountHeld(a *Account) {
+func (fo *inForce) accountHeld(a *Account) {
 	if a.Session == nil || a.Session.guard == nil {
 		return
 	}
@@ -138,8 +138,8 @@ func (e *Engine) forgetTallies(present map[string]*Account) {
 
 // forgetTally forgets a peer that is in the rule set no more and has no session: nobody may ask for the metrics. It is
 // called with the lock held.
-func (e *Engine) forgetTally(peer string) {
-	if _, stays := e.set.Peer(peer); !stays && e.peers[peer] == nil {
-		delete(e.tallies, peer)
+func (ss *sessions) forgetTally(peer string) {
+	if _, stays := ss.set.Peer(peer); !stays && ss.peers[peer] == nil {
+		delete(ss.tallies, peer)
 	}
 }

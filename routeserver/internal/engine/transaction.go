@@ -64,7 +64,7 @@ func (e *Engine) ReplaceOnTrial(d *ruleset.Document, force bool, within time.Dur
 			return nil, err
 		}
 	}
-	e.word()
+	e.beat()
 	e.counters.Replacements++
 	return e.commit(next, start)
 }
@@ -101,7 +101,7 @@ func (e *Engine) ChangeOnTrial(c *ruleset.Change, within time.Duration) (*Receip
 		e.mu.Unlock()
 		return nil, err
 	}
-	e.word()
+	e.beat()
 	e.counters.Changes++
 	return e.commit(next, start)
 }
@@ -116,7 +116,7 @@ func (e *Engine) Confirm(generation uint64) error {
 	if err := e.settle(); err != nil {
 		return err
 	}
-	e.word()
+	e.beat()
 	e.signal()
 	return nil
 }
@@ -131,37 +131,37 @@ type step struct {
 }
 
 // plan finds the groups whose judgement or recipients change. It changes nothing.
-func (e *Engine) plan(next *ruleset.Set, delta *ruleset.Delta) (steps []step) {
+func (lr *locRIB) plan(next *ruleset.Set, delta *ruleset.Delta) (steps []step) {
 	if len(delta.Sites) == 0 {
 		return nil
 	}
 	judge := func(g *rib.Group) {
-		if s, different := e.consider(next, g); different {
+		if s, different := lr.consider(next, g); different {
 			steps = append(steps, s)
 		}
 	}
 	for _, site := range delta.Sites {
-		for g := range e.table.Endpoint(site) {
+		for g := range lr.table.Endpoint(site) {
 			judge(g)
 		}
 	}
-	for g := range e.table.Suspects() {
+	for g := range lr.table.Suspects() {
 		judge(g)
 	}
 	return steps
 }
 
 // consider judges a group by a rule set.
-func (e *Engine) consider(set *ruleset.Set, g *rib.Group) (s step, different bool) {
+func (lr *locRIB) consider(set *ruleset.Set, g *rib.Group) (s step, different bool) {
 	s.group = g
-	s.site, s.reason = e.judge(set, g)
+	s.site, s.reason = lr.judge(set, g)
 	if s.reason == "" {
 		s.endpoint = s.site
 	}
 	if !g.Duplicate && s.endpoint != "" {
 		audience := *g
 		audience.Endpoint = s.endpoint
-		s.desired = e.recipients(set, &audience)
+		s.desired = lr.recipients(set, &audience)
 	}
 	return s, s.endpoint != g.Endpoint || s.reason != g.Reason || s.site != g.Site
 }
@@ -218,7 +218,7 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 }
 
 // execute judges groups anew: first what leaves its endpoint, then what gets one, then what waited for a free key.
-func (e *Engine) execute(t *transaction, steps []step) {
+func (lr *locRIB) execute(t *transaction, steps []step) {
 	type freedKey struct {
 		family wire.Family
 		key    string
@@ -229,65 +229,65 @@ func (e *Engine) execute(t *transaction, steps []step) {
 		if g.Duplicate || g.Endpoint == "" || s.endpoint != "" {
 			continue
 		}
-		e.readdress(t, g, nil)
+		lr.readdress(t, g, nil)
 		for _, r := range g.Routes() {
 			key := g.Family.Key(r.NLRI)
-			if e.release(g.Family, key, r) {
+			if lr.release(g.Family, key, r) {
 				freed = append(freed, freedKey{g.Family, key})
 			}
 		}
-		e.table.Judge(g, s.site, s.reason)
-		e.tell(Quarantined, g, g.NLRIs(), "", "")
+		lr.table.Judge(g, s.site, s.reason)
+		lr.tell(Quarantined, g, g.NLRIs(), "", "")
 	}
 	for _, s := range steps {
 		switch g := s.group; {
 		case g.Duplicate && s.endpoint == "":
-			e.untwin(g, s)
+			lr.requarantine(g, s)
 		case g.Duplicate:
-			e.table.Judge(g, s.site, rib.Duplicate)
+			lr.table.Judge(g, s.site, rib.Duplicate)
 		case s.endpoint == "":
-			e.table.Judge(g, s.site, s.reason)
+			lr.table.Judge(g, s.site, s.reason)
 		default:
-			e.admit(t, s)
+			lr.admit(t, s)
 		}
 	}
 	for _, k := range freed {
-		e.promote(t, k.family, k.key)
+		lr.promote(t, k.family, k.key)
 	}
 }
 
 // admit gives a group to an endpoint. Routes whose key is another's become duplicates.
-func (e *Engine) admit(t *transaction, s step) {
+func (lr *locRIB) admit(t *transaction, s step) {
 	g := s.group
-	in := e.table.In(g.Peer)
-	e.table.Judge(g, s.endpoint, "")
+	in := lr.table.In(g.Peer)
+	lr.table.Judge(g, s.endpoint, "")
 	for _, r := range append([]*rib.Route(nil), g.Routes()...) {
 		key := g.Family.Key(r.NLRI)
-		if e.claim(t, g.Family, key, r, g, s.endpoint) {
-			e.tell(Announced, g, []string{r.NLRI}, "", "")
+		if lr.claim(t, g.Family, key, r, g, s.endpoint) {
+			lr.tell(Announced, g, []string{r.NLRI}, "", "")
 			continue
 		}
-		e.emit(t, []string{r.NLRI}, g, nil)
-		twin := e.twin(in, g)
-		e.table.Put(in, key, r, twin)
-		e.tell(Quarantined, twin, []string{r.NLRI}, "", "")
-		e.table.Wait(g.Family, key, r)
+		lr.emit(t, []string{r.NLRI}, g, nil)
+		duplicates := lr.duplicates(in, g)
+		lr.table.Put(in, key, r, duplicates)
+		lr.tell(Quarantined, duplicates, []string{r.NLRI}, "", "")
+		lr.table.Wait(g.Family, key, r)
 	}
 	if g.Len() > 0 {
-		e.readdress(t, g, s.desired)
+		lr.readdress(t, g, s.desired)
 	}
 }
 
-// untwin moves duplicates that would not be accepted any more to where they are quarantined for that.
-func (e *Engine) untwin(twin *rib.Group, s step) {
-	in := e.table.In(twin.Peer)
-	g, fresh := in.Group(twin.Family, twin.Attributes, false, "")
+// requarantine moves duplicates that would not be accepted any more to where they are quarantined for that.
+func (lr *locRIB) requarantine(duplicates *rib.Group, s step) {
+	in := lr.table.In(duplicates.Peer)
+	g, fresh := in.Group(duplicates.Family, duplicates.Attributes, false, "")
 	if fresh {
-		e.table.Judge(g, s.site, s.reason)
+		lr.table.Judge(g, s.site, s.reason)
 	}
-	for _, r := range append([]*rib.Route(nil), twin.Routes()...) {
-		key := twin.Family.Key(r.NLRI)
-		e.table.Unwait(twin.Family, key, r)
-		e.table.Put(in, key, r, g)
+	for _, r := range append([]*rib.Route(nil), duplicates.Routes()...) {
+		key := duplicates.Family.Key(r.NLRI)
+		lr.table.Unwait(duplicates.Family, key, r)
+		lr.table.Put(in, key, r, g)
 	}
 }

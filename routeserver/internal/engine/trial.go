@@ -29,13 +29,13 @@ func (e *Engine) Trial() (until time.Time, fallback uint64, ok bool) {
 }
 
 // onTrial refuses what cannot be begun before the rule set in force is confirmed or gone.
-func (e *Engine) onTrial() error {
-	if e.trial == nil {
+func (fo *inForce) onTrial() error {
+	if fo.trial == nil {
 		return nil
 	}
-	g := e.set.Generation
+	g := fo.set.Generation
 	return &Conflict{g, fmt.Sprintf("generation %d waits until %s to be confirmed; nothing is built on it before that",
-		g, e.trial.until.UTC().Format(time.RFC3339))}
+		g, fo.trial.until.UTC().Format(time.RFC3339))}
 }
 
 // try makes it durable that next goes in force on trial; within 0 means that it does not. The function it gives is called
@@ -68,17 +68,17 @@ func (e *Engine) try(next *ruleset.Set, within time.Duration) (saved func(error)
 }
 
 // settle ends a trial because its rule set is confirmed or replaced.
-func (e *Engine) settle() error {
-	if e.trial == nil {
+func (fo *inForce) settle() error {
+	if fo.trial == nil {
 		return nil
 	}
-	if err := e.store.EndTrial(); err != nil {
+	if err := fo.store.EndTrial(); err != nil {
 		return err
 	}
-	if e.trial.timer != nil {
-		e.trial.timer.Stop()
+	if fo.trial.timer != nil {
+		fo.trial.timer.Stop()
 	}
-	e.trial = nil
+	fo.trial = nil
 	return nil
 }
 
@@ -111,23 +111,23 @@ func (e *Engine) rollBack(t *trial) {
 }
 
 // loadTrial takes up a trial from before the start; if its time is over, the engine starts with the fallback.
-func (e *Engine) loadTrial() error {
-	fallback, until, err := e.store.LoadTrial(e.set)
+func (fo *inForce) loadTrial() error {
+	fallback, until, err := fo.store.LoadTrial(fo.set)
 	if err != nil || fallback == nil {
 		return err
 	}
 	if time.Now().Before(until) {
-		e.trial = &trial{fallback: fallback, until: until}
+		fo.trial = &trial{fallback: fallback, until: until}
 		return nil
 	}
-	if err := e.store.Save(fallback); err != nil {
+	if err := fo.store.Save(fallback); err != nil {
 		return err
 	}
-	if err := e.store.EndTrial(); err != nil {
+	if err := fo.store.EndTrial(); err != nil {
 		return err
 	}
-	e.Events.Add("rollback", "", fmt.Sprintf("generation %d was not confirmed in time; starting with generation %d", e.set.Generation, fallback.Generation))
-	e.set = fallback
+	fo.Events.Add("rollback", "", fmt.Sprintf("generation %d was not confirmed in time; starting with generation %d", fo.set.Generation, fallback.Generation))
+	fo.set = fallback
 	return nil
 }
 

@@ -63,9 +63,9 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 // withdrawal carries (RFC 8277 section 2.4), but for one case: a peer that tells versions of a route apart by the whole
 // NLRI withdraws a version that it has replaced, and the one in force stays. No withdrawal is without effect and without
 // an event.
-func (e *Engine) withdrawals(p *Peer, in *rib.In, u *wire.Update) {
+func (lr *locRIB) withdrawals(p *Peer, in *rib.In, u *wire.Update) {
 	f := u.UnreachFamily
-	m := mover{e: e}
+	m := mover{out: &lr.adjRIBOut}
 	unknown, late := 0, 0
 	for _, nlri := range u.Unreach {
 		key := f.Key(nlri)
@@ -75,58 +75,58 @@ func (e *Engine) withdrawals(p *Peer, in *rib.In, u *wire.Update) {
 		case f.Exact() && !wire.SameBlock(nlri, r.NLRI) && in.Late(key, nlri):
 			late++
 		default:
-			e.drop(&m, in, f, key, r)
+			lr.drop(&m, in, f, key, r)
 		}
 	}
 	m.flush()
 	p.tally.Vain += uint64(unknown + late)
 	if unknown > 0 {
-		e.Events.AddOften("withdrawal-ignored", p.Name, "unknown", fmt.Sprintf("%s withdrew %s route(s) that it has not announced: %d", p.Name, f, unknown))
+		lr.Events.AddOften("withdrawal-ignored", p.Name, "unknown", fmt.Sprintf("%s withdrew %s route(s) that it has not announced: %d", p.Name, f, unknown))
 	}
 	if late > 0 {
-		e.Events.AddOften("withdrawal-ignored", p.Name, "late", fmt.Sprintf("%s withdrew label block(s) that it had replaced before: %d; those in force stay", p.Name, late))
+		lr.Events.AddOften("withdrawal-ignored", p.Name, "late", fmt.Sprintf("%s withdrew label block(s) that it had replaced before: %d; those in force stay", p.Name, late))
 	}
 }
 
 // remove takes out the routes that an UPDATE which cannot be read whole was about.
-func (e *Engine) remove(in *rib.In, f wire.Family, nlris []string) {
-	m := mover{e: e}
+func (lr *locRIB) remove(in *rib.In, f wire.Family, nlris []string) {
+	m := mover{out: &lr.adjRIBOut}
 	for _, nlri := range nlris {
 		key := f.Key(nlri)
 		if r := in.Route(f, key); r != nil {
-			e.drop(&m, in, f, key, r)
+			lr.drop(&m, in, f, key, r)
 		}
 	}
 	m.flush()
 }
 
 // drop takes one route out, and lets a duplicate that waits for its key take its place.
-func (e *Engine) drop(m *mover, in *rib.In, f wire.Family, key string, r *rib.Route) {
+func (lr *locRIB) drop(m *mover, in *rib.In, f wire.Family, key string, r *rib.Route) {
 	m.move(r.NLRI, r.Group, nil)
-	free := e.release(f, key, r)
-	if p := e.peers[in.Peer]; p != nil {
+	free := lr.release(f, key, r)
+	if p := lr.peers[in.Peer]; p != nil {
 		delete(p.renewed[f], key)
 	}
-	if k := e.keptOf(in.Peer, f); k != nil {
+	if k := lr.keptOf(in.Peer, f); k != nil {
 		delete(k.routes, key)
 	}
-	e.history.withdrawn(in.Peer, f, key, r)
-	e.tell(Withdrawn, r.Group, []string{r.NLRI}, "", "")
+	lr.history.withdrawn(in.Peer, f, key, r)
+	lr.tell(Withdrawn, r.Group, []string{r.NLRI}, "", "")
 	m.note(in.Peer, f, nil, r.NLRI)
-	e.table.Remove(in, key, r)
-	if free && len(e.table.Waiting(f, key)) > 0 {
+	lr.table.Remove(in, key, r)
+	if free && len(lr.table.Waiting(f, key)) > 0 {
 		m.flush() // the withdrawal goes first
-		e.promote(m.t, f, key)
+		lr.promote(m.t, f, key)
 	}
 }
 
 // accept takes announced routes in.
-func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
+func (lr *locRIB) accept(p *Peer, in *rib.In, u *wire.Update) {
 	f := u.ReachFamily
-	g := e.group(in, f, u.Attributes)
-	site, odd := e.set.Site(g.Site), g
+	g := lr.group(in, f, u.Attributes)
+	site, odd := lr.set.Site(g.Site), g
 	received := now().UnixNano()
-	m := mover{e: e}
+	m := mover{out: &lr.adjRIBOut}
 	var suspects map[rib.Reason]int
 	for _, nlri := range u.Reach {
 		key := f.Key(nlri)
@@ -139,9 +139,9 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 		}
 		meant := g
 		if site != nil && site.Grant != nil {
-			if wrong := Permit(e.set, site, f, nlri); wrong != "" {
+			if wrong := Permit(lr.set, site, f, nlri); wrong != "" {
 				if odd.PermitViolation != wrong || odd.Len() == 0 {
-					odd = e.aside(in, f, u.Attributes, wrong)
+					odd = lr.aside(in, f, u.Attributes, wrong)
 				}
 				meant = odd
 			}
@@ -156,7 +156,7 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 		} else {
 			old = r.Group
 			if old.Duplicate {
-				e.table.Unwait(f, key, r)
+				lr.table.Unwait(f, key, r)
 			}
 			switch {
 			case r.NLRI == nlri:
@@ -171,7 +171,7 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 		}
 		r.NLRI, r.Received = nlri, received
 		m.note(in.Peer, f, u.Attributes, nlri)
-		if to := e.place(&m, in, key, r, old, meant); to.Endpoint == "" {
+		if to := lr.place(&m, in, key, r, old, meant); to.Endpoint == "" {
 			p.tally.Refused[to.Reason]++
 			if suspects == nil {
 				suspects = map[rib.Reason]int{}
@@ -180,55 +180,55 @@ func (e *Engine) accept(p *Peer, in *rib.In, u *wire.Update) {
 		}
 	}
 	m.flush()
-	e.table.Tidy(in, g)
-	if e.last(g) {
+	lr.table.Tidy(in, g)
+	if lr.last(g) {
 		for _, nlri := range u.Reach {
-			e.challenge(nil, f, f.Key(nlri))
+			lr.challenge(nil, f, f.Key(nlri))
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(suspects)) {
 		if reason != rib.Loop { // external peers send back what they get; that is no news
-			e.quarantined(g, u, reason, suspects[reason])
+			lr.quarantined(g, u, reason, suspects[reason])
 		}
 	}
 }
 
-// place puts a route into the group for its attributes, or that group's twin, and sends it on from there. old is the group
-// whose recipients have it.
-func (e *Engine) place(m *mover, in *rib.In, key string, r *rib.Route, old, g *rib.Group) (to *rib.Group) {
-	to, freed := e.seat(m, in, g.Family, key, r, g)
-	e.table.Put(in, key, r, to)
+// place puts a route into the group for its attributes, or into that of the duplicates with them, and sends it on from
+// there. old is the group whose recipients have it.
+func (lr *locRIB) place(m *mover, in *rib.In, key string, r *rib.Route, old, g *rib.Group) (to *rib.Group) {
+	to, freed := lr.seat(m, in, g.Family, key, r, g)
+	lr.table.Put(in, key, r, to)
 	kind := Announced
 	if to.Endpoint == "" {
 		kind = Quarantined
 	}
-	e.tell(kind, to, []string{r.NLRI}, "", "")
+	lr.tell(kind, to, []string{r.NLRI}, "", "")
 	m.move(r.NLRI, old, to)
 	if freed {
 		m.flush()
-		e.promote(m.t, g.Family, key)
+		lr.promote(m.t, g.Family, key)
 	}
 	return to
 }
 
-// seat finds where a route with a group's attributes goes: the group, or its twin if another peer has the key. freed says
-// that the route gave its key up.
-func (e *Engine) seat(m *mover, in *rib.In, f wire.Family, key string, r *rib.Route, g *rib.Group) (to *rib.Group, freed bool) {
+// seat finds where a route with a group's attributes goes: the group, or that of the duplicates if another peer has the
+// key. freed says that the route gave its key up.
+func (lr *locRIB) seat(m *mover, in *rib.In, f wire.Family, key string, r *rib.Route, g *rib.Group) (to *rib.Group, freed bool) {
 	if g.Endpoint == "" {
-		freed = e.table.Owner(f, key) == r
+		freed = lr.table.Owner(f, key) == r
 		if freed {
-			e.table.SetOwner(f, key, nil)
+			lr.table.SetOwner(f, key, nil)
 		}
 		return g, freed
 	}
-	if e.claim(m.t, f, key, r, g, g.Endpoint) {
+	if lr.claim(m.t, f, key, r, g, g.Endpoint) {
 		return g, false
 	}
-	e.table.Wait(f, key, r)
-	return e.twin(in, g), false
+	lr.table.Wait(f, key, r)
+	return lr.duplicates(in, g), false
 }
 
-func (e *Engine) quarantined(g *rib.Group, u *wire.Update, reason rib.Reason, n int) {
+func (fo *inForce) quarantined(g *rib.Group, u *wire.Update, reason rib.Reason, n int) {
 	rts := ""
 	for _, rt := range wire.RTs(u.Attributes.RTs) {
 		rts += " " + rt.String()
@@ -236,12 +236,12 @@ func (e *Engine) quarantined(g *rib.Group, u *wire.Update, reason rib.Reason, n 
 	if rts == "" {
 		rts = " none"
 	}
-	e.Events.AddOften("quarantined", g.Peer, string(reason), fmt.Sprintf("%d %s route(s) from %s in quarantine: %s; route target(s):%s", n, g.Family, g.Peer, reason, rts))
+	fo.Events.AddOften("quarantined", g.Peer, string(reason), fmt.Sprintf("%d %s route(s) from %s in quarantine: %s; route target(s):%s", n, g.Family, g.Peer, reason, rts))
 }
 
 // mover gathers routes that make the same move, so that they share messages.
 type mover struct {
-	e        *Engine
+	out      *adjRIBOut
 	t        *transaction
 	nlris    []string
 	from, to *rib.Group
@@ -257,7 +257,7 @@ func (m *mover) move(nlri string, from, to *rib.Group) {
 }
 
 func (m *mover) flush() {
-	m.e.emit(m.t, m.nlris, m.from, m.to)
+	m.out.emit(m.t, m.nlris, m.from, m.to)
 	m.nlris = nil
 	m.report()
 }
@@ -271,7 +271,7 @@ type note struct {
 }
 
 func (m *mover) note(peer string, f wire.Family, a *wire.Attributes, nlri string) {
-	if len(m.e.feeds) == 0 {
+	if len(m.out.feeds) == 0 {
 		return
 	}
 	if n := &m.noted; n.peer != peer || n.family != f || n.attributes != a {
@@ -283,7 +283,7 @@ func (m *mover) note(peer string, f wire.Family, a *wire.Attributes, nlri string
 
 func (m *mover) report() {
 	if n := &m.noted; len(n.nlris) > 0 {
-		m.e.feedIn(n.peer, n.family, n.attributes, n.nlris)
+		m.out.feedIn(n.peer, n.family, n.attributes, n.nlris)
 		n.nlris = nil
 	}
 }

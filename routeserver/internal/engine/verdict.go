@@ -43,7 +43,7 @@ func (g *guard) makeRoom() {
 
 // bar holds all routes of a peer back from one that it has too many poisons for. So nobody can end another's sessions for
 // ever by announcing a new poison each time.
-func (e *Engine) bar(g *guard, source string) {
+func (lr *locRIB) bar(g *guard, source string) {
 	n := 0
 	for _, v := range g.verdicts {
 		if v.announcer == source && !v.lapsed {
@@ -53,12 +53,12 @@ func (e *Engine) bar(g *guard, source string) {
 	if n < maxPerSource || g.bars(source) {
 		return
 	}
-	until := now().Add(e.HoldBack)
+	until := now().Add(lr.HoldBack)
 	g.sources[source] = until
-	e.Events.Add("poison-source", g.peer, fmt.Sprintf("all routes of %s are held back from %s until %s: %d of them have ended its sessions",
+	lr.Events.Add("poison-source", g.peer, fmt.Sprintf("all routes of %s are held back from %s until %s: %d of them have ended its sessions",
 		source, g.peer, until.UTC().Format(time.RFC3339), n))
-	if p := e.peers[g.peer]; p != nil {
-		e.readdressAll(p)
+	if p := lr.peers[g.peer]; p != nil {
+		lr.readdressAll(p)
 	}
 }
 

@@ -54,26 +54,26 @@ type View struct {
 const MessageSize = "message-size"
 
 // inTable adds a route as often as it is in the filter's table.
-func (e *Engine) inTable(f *Filter, g *rib.Group, r *rib.Route, views []View) []View {
+func (ss *sessions) inTable(f *Filter, g *rib.Group, r *rib.Route, views []View) []View {
 	announced := f.AnyRT || slices.Contains(wire.RTs(g.Attributes.RTs), f.RT)
 	switch f.Table {
 	case AdjOut:
 		for _, s := range g.Out {
 			if (f.Peer == "" || s.Peer == f.Peer) && (f.AnyRT || slices.Contains(wire.RTs(s.Targets), f.RT)) {
-				views = append(views, e.sent(g, r, s))
+				views = append(views, ss.sent(g, r, s))
 			}
 		}
 	case Pools:
-		for _, pool := range e.set.PoolsOf(g.Endpoint) {
+		for _, pool := range ss.set.PoolsOf(g.Endpoint) {
 			if announced && (f.Pool == "" || pool == f.Pool) {
-				v := e.view(Pools, g, r)
+				v := ss.view(Pools, g, r)
 				v.Pool = pool
 				views = append(views, v)
 			}
 		}
 	default:
 		if announced {
-			views = append(views, e.view(f.Table, g, r))
+			views = append(views, ss.view(f.Table, g, r))
 		}
 	}
 	return views
@@ -81,14 +81,14 @@ func (e *Engine) inTable(f *Filter, g *rib.Group, r *rib.Route, views []View) []
 
 // about says whether a route is that of the endpoint, or of a member of the pool, of a filter. One in quarantine is
 // nobody's: there it is enough that it has the endpoint's route target, or its route distinguisher and PE.
-func (e *Engine) about(f *Filter, g *rib.Group, nlri string) bool {
+func (fo *inForce) about(f *Filter, g *rib.Group, nlri string) bool {
 	if f.Endpoint == "" && f.Pool == "" {
 		return true
 	}
 	if g.Endpoint != "" {
-		return (f.Endpoint == "" || g.Endpoint == f.Endpoint) && (f.Pool == "" || slices.Contains(e.set.PoolsOf(g.Endpoint), f.Pool))
+		return (f.Endpoint == "" || g.Endpoint == f.Endpoint) && (f.Pool == "" || slices.Contains(fo.set.PoolsOf(g.Endpoint), f.Pool))
 	}
-	names := e.set.Members(f.Pool)
+	names := fo.set.Members(f.Pool)
 	if f.Endpoint != "" {
 		if f.Pool != "" && !slices.Contains(names, f.Endpoint) {
 			return false
@@ -97,14 +97,14 @@ func (e *Engine) about(f *Filter, g *rib.Group, nlri string) bool {
 	}
 	rts := wire.RTs(g.Attributes.RTs)
 	return slices.ContainsFunc(names, func(name string) bool {
-		site := e.set.Site(name)
+		site := fo.set.Site(name)
 		return site != nil && (slices.Contains(rts, site.Target) || site.Peer == g.Peer && string(site.Dist[:]) == g.Family.RD(nlri))
 	})
 }
 
 // groups are those that may have routes for a filter, in the order of their least NLRIs.
-func (e *Engine) groups(f Filter) []*rib.Group {
-	groups := e.matching(f)
+func (lr *locRIB) groups(f Filter) []*rib.Group {
+	groups := lr.matching(f)
 	slices.SortFunc(groups, func(a, b *rib.Group) int {
 		return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(least(a), least(b)))
 	})
@@ -112,8 +112,8 @@ func (e *Engine) groups(f Filter) []*rib.Group {
 }
 
 // matching are the groups that may have routes for a filter, in no order.
-func (e *Engine) matching(f Filter) (groups []*rib.Group) {
-	for name, in := range e.table.Ins() {
+func (lr *locRIB) matching(f Filter) (groups []*rib.Group) {
+	for name, in := range lr.table.Ins() {
 		if f.Peer != "" && f.Table != AdjOut && name != f.Peer {
 			continue
 		}
@@ -137,24 +137,24 @@ func byNLRI(a, b *rib.Route) int { return cmp.Compare(a.NLRI, b.NLRI) }
 
 func sorted(g *rib.Group) []*rib.Route { return slices.SortedFunc(slices.Values(g.Routes()), byNLRI) }
 
-func (e *Engine) view(table string, g *rib.Group, r *rib.Route) View {
+func (ss *sessions) view(table string, g *rib.Group, r *rib.Route) View {
 	return View{
 		Table: table, NLRI: r.NLRI, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, Targets: g.Attributes.RTs,
-		Reason: g.Reason, Attributes: g.Attributes, Received: time.Unix(0, r.Received), StaleUntil: e.staleUntil(g.Peer, g.Family, r), LongLived: e.last(g),
+		Reason: g.Reason, Attributes: g.Attributes, Received: time.Unix(0, r.Received), StaleUntil: ss.staleUntil(g.Peer, g.Family, r), LongLived: ss.last(g),
 	}
 }
 
 // sent is a route as a peer was sent it, with the attributes that reflection adds or the border of our AS changes.
-func (e *Engine) sent(g *rib.Group, r *rib.Route, s rib.Sent) View {
-	v := e.view(AdjOut, g, r)
+func (ss *sessions) sent(g *rib.Group, r *rib.Route, s rib.Sent) View {
+	v := ss.view(AdjOut, g, r)
 	v.To, v.Targets = s.Peer, s.Targets
 	decided := s.At
 	if v.Received.After(decided) {
 		decided = v.Received
 	}
-	if p := e.peers[s.Peer]; p != nil {
-		v.Attributes = g.Attributes.Towards(p.Queue.Kind, e.reflection(g.Peer))
-		if v.Held = e.heldBack(p, g, r.NLRI); v.Held != nil {
+	if p := ss.peers[s.Peer]; p != nil {
+		v.Attributes = g.Attributes.Towards(p.Queue.Kind, ss.reflection(g.Peer))
+		if v.Held = p.heldBack(g, r.NLRI); v.Held != nil {
 			return v
 		}
 		if at, ok := p.Queue.WrittenAt(decided); !s.Has(r.NLRI) {

@@ -68,32 +68,38 @@ func (e *Engine) Unwatch(w *Watcher) {
 
 // tell informs the watchers about routes of a group. to and targets are the recipient and what it gets; empty otherwise.
 // Without watchers it costs nothing.
-func (e *Engine) tell(kind string, g *rib.Group, nlris []string, to, targets string) {
-	if len(e.watchers) == 0 {
+func (ao *adjRIBOut) tell(kind string, g *rib.Group, nlris []string, to, targets string) {
+	if len(ao.watchers) == 0 {
 		return
 	}
 	var held []string
 	if kind == SentTo {
-		nlris, held = e.split(e.peers[to], g, nlris)
+		nlris, held = ao.peers[to].split(g, nlris)
 	}
-	e.inform(kind, g, nlris, to, targets)
-	e.inform(HeldFrom, g, held, to, targets)
+	ao.inform(kind, g, nlris, to, targets)
+	ao.inform(HeldFrom, g, held, to, targets)
 }
 
-func (e *Engine) inform(kind string, g *rib.Group, nlris []string, to, targets string) {
+func (ao *adjRIBOut) inform(kind string, g *rib.Group, nlris []string, to, targets string) {
 	if len(nlris) == 0 {
 		return
 	}
 	at := now()
-	for w := range e.watchers {
-		w.tell(e, g, RouteChange{Kind: kind, At: at, View: View{
+	for w := range ao.watchers {
+		c := RouteChange{Kind: kind, At: at, View: View{
 			Table: AdjIn, Family: g.Family, Endpoint: g.Endpoint, Peer: g.Peer, To: to, Targets: targets,
 			Reason: g.Reason, Attributes: g.Attributes,
-		}}, nlris)
+		}}
+		if !w.tell(c, nlris, func(nlri string) bool { return ao.about(&w.filter, g, nlri) }) {
+			close(w.C)
+			delete(ao.watchers, w)
+		}
 	}
 }
 
-func (w *Watcher) tell(e *Engine, g *rib.Group, c RouteChange, nlris []string) {
+// tell hands the watcher what its filter lets through; about says of an NLRI whether it is of the filter's endpoint. False:
+// the watcher's reader is too slow.
+func (w *Watcher) tell(c RouteChange, nlris []string, about func(nlri string) bool) bool {
 	f, v := &w.filter, &c.View
 	if c.Kind == Withheld {
 		v.Withheld = MessageSize
@@ -108,10 +114,10 @@ func (w *Watcher) tell(e *Engine, g *rib.Group, c RouteChange, nlris []string) {
 	}
 	if !f.AnyFamily && f.Family != v.Family || f.Peer != "" && f.Peer != v.Peer && f.Peer != v.To ||
 		!f.AnyRT && !slices.Contains(wire.RTs(v.Targets), f.RT) {
-		return
+		return true
 	}
 	for _, nlri := range nlris {
-		if !f.carried(v.Family, nlri) || !e.about(f, g, nlri) {
+		if !f.carried(v.Family, nlri) || !about(nlri) {
 			continue
 		}
 		v.NLRI, c.size = nlri, 0
@@ -125,10 +131,9 @@ func (w *Watcher) tell(e *Engine, g *rib.Group, c RouteChange, nlris []string) {
 			default:
 			}
 		}
-		close(w.C)
-		delete(e.watchers, w)
-		return
+		return false
 	}
+	return true
 }
 
 // carried says whether an NLRI has the MAC address of a filter, and an address or prefix within the filter's prefix.

@@ -6,7 +6,7 @@ import "weft/routeserver/internal/wire"
 type groupKey struct {
 	family     wire.Family
 	attributes wire.Attributes
-	twin       bool
+	duplicate  bool
 	odd        Reason
 }
 
@@ -93,10 +93,10 @@ func (in *In) Groups() []*Group {
 }
 
 // Group finds or makes the group with these attributes; fresh says that it was made, and is to be judged.
-func (in *In) Group(f wire.Family, a *wire.Attributes, twin bool, odd Reason) (g *Group, fresh bool) {
-	key := groupKey{f, *a, twin, odd}
+func (in *In) Group(f wire.Family, a *wire.Attributes, duplicate bool, odd Reason) (g *Group, fresh bool) {
+	key := groupKey{f, *a, duplicate, odd}
 	if g = in.groups[key]; g == nil {
-		g = &Group{Peer: in.Peer, Family: f, Attributes: a, Scope: a.Scope(), LongLived: a.HasCommunity(wire.LongLivedStale), Duplicate: twin, PermitViolation: odd, in: in}
+		g = &Group{Peer: in.Peer, Family: f, Attributes: a, Scope: a.Scope(), LongLived: a.HasCommunity(wire.LongLivedStale), Duplicate: duplicate, PermitViolation: odd, in: in}
 		in.groups[key] = g
 		in.bytes += cost(a)
 		return g, true
