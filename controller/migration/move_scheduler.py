@@ -88,7 +88,7 @@ class MoveScheduler:
                 soonest = min(soonest, due - now().timestamp())
         return 0.0 if await self._permits.settle() else soonest
 
-    async def _errands_of(self, saga: Saga) -> None:
+    async def _steps_of(self, saga: Saga) -> None:
         if saga.task("controller") is not None:
             await self._steps.run(saga)
             for place in (saga.plan.source, saga.plan.destination):
